@@ -26,16 +26,17 @@ EXECUTABLES = sorted(path.name for path in (HERE / 'resource' / 'executables').i
 def data_files():
     """Return what ROS looks for under share/ and lib/.
 
-    Index marker, manifest, launch files, configuration, executables.
+    Index marker, manifest, launch files, configuration, pages, executables.
     """
     files = [
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml', 'LICENSE']),
         (f'lib/{PACKAGE}', [f'resource/executables/{name}' for name in EXECUTABLES]),
     ]
-    for folder in ('launch', 'config'):
+    # Errors and help texts name pages of docs/.
+    for folder, pattern in (('launch', '*'), ('config', '*'), ('docs', '*.md')):
         by_folder = {}
-        for path in sorted((HERE / folder).rglob('*')):
+        for path in sorted((HERE / folder).rglob(pattern)):
             if path.is_file() and '__pycache__' not in path.parts:
                 relative = path.relative_to(HERE)
                 by_folder.setdefault(relative.parent.as_posix(), []).append(relative.as_posix())

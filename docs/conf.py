@@ -98,7 +98,6 @@ BELOW = {
         'launch',
         'configuration',
         'identification_settings',
-        'estimation_settings',
         'recordings',
         'dynamics_description',
         'joint_models',
@@ -109,7 +108,7 @@ BELOW = {
     'explanation/index': [
         'excitation', 'identification', 'uncertainty', 'friction_terms', 'drive_gains', 'resting_joints',
         'robust_and_physical', 'verdict', 'causes', 'estimation', 'changes', 'control', 'arm', 'simulation', 'errata',
-        'references', 'limits', 'failures', 'reports', '/structure',
+        'references', 'limits', 'failures', '/structure',
     ],
     'reference/api/index': [
         'robot', 'joint', 'recording', 'excitation', 'description', 'arm', 'identification', 'estimation', 'control',

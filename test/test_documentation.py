@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every node has a page in docs/, and every parameter, topic and service of it stands there."""
+"""Every node has a page in docs/, and every parameter, topic and service of it stands there or on that of all nodes."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from joint_dynamics.nodes.framework.documentation import filled, node_classes
+from joint_dynamics.nodes.framework.documentation import filled, node_classes, shared_rows
 
 DOCS = Path(__file__).parents[1] / 'docs'
 NODES = node_classes()
@@ -34,6 +34,14 @@ def test_there_are_nodes():
 def test_parameters_and_topics_of_a_node_are_documented(name):
     page = (DOCS / 'reference' / 'nodes' / f'{name}.md').read_text(encoding='utf-8')
     assert page == filled(page, NODES[name]), f'run: python -m joint_dynamics.nodes.framework.documentation docs {name}'
+
+
+def test_rows_of_several_nodes_stand_once():
+    page = (DOCS / 'reference' / 'nodes.md').read_text(encoding='utf-8')
+    assert page == filled(page), 'run: python -m joint_dynamics.nodes.framework.documentation docs'
+    parameters, topics = shared_rows()
+    assert 'autostart' in [row.name for row in parameters]
+    assert '/diagnostics' in [row.name for row in topics]
 
 
 @pytest.mark.parametrize('name', NODES)

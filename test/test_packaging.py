@@ -27,7 +27,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = 'src', 'launch', 'config', 'resource'
+FOLDERS = 'src', 'launch', 'config', 'resource', 'docs'
 FILES = 'setup.py', 'setup.cfg', 'pyproject.toml', 'package.xml', 'README.md', 'LICENSE'
 
 
@@ -83,6 +83,16 @@ def test_the_ament_index_finds_the_package(prefix, monkeypatch):
 def test_launch_and_config_files_are_shared(prefix):
     for folder in ('launch', 'config'):
         assert files_below(prefix / 'share/joint_dynamics' / folder) == files_below(ROOT / folder)
+
+
+def test_every_page_that_a_text_names_is_shared(prefix):
+    cited = set()
+    for path in (ROOT / 'src').rglob('*.py'):
+        cited.update(re.findall(r'docs/[\w/-]+\.md', path.read_text()))
+    assert cited
+    shared = files_below(prefix / 'share/joint_dynamics')
+    assert {Path(page) for page in cited} <= shared
+    assert Path('LICENSE') in shared
 
 
 EXECUTABLES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir())

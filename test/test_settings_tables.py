@@ -17,18 +17,22 @@
 import dataclasses
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
 
 import joint_dynamics
+from joint_dynamics.control import FillSettings
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import EstimationSettings
 from joint_dynamics.settings import Settings, declarations
 from joint_dynamics.settings.documentation import filled, main, named
 
 DOCS = Path(__file__).parents[1] / 'docs'
 PAGES = {str(path.relative_to(DOCS)): path.read_text(encoding='utf-8') for path in sorted(DOCS.rglob('*.md'))}
 TABLED = {name: named(page) for name, page in PAGES.items() if named(page)}
+OF_NODES = [(EstimationSettings, 'estimator'), (FillSettings, 'feedforward')]
 
 
 @pytest.mark.parametrize('name', TABLED)
@@ -52,7 +56,16 @@ def settings_classes():
 def test_every_class_of_settings_has_a_table():
     tabled = {name.rpartition('.')[2] for names in TABLED.values() for name in names}
     # a class that others are made from is in their tables
-    assert {cls.__name__ for cls in settings_classes() if not cls.__subclasses__()} - tabled == set()
+    missing = {cls.__name__ for cls in settings_classes() if not cls.__subclasses__()} - tabled
+    assert missing == {cls.__name__ for cls, _ in OF_NODES}
+
+
+@pytest.mark.parametrize(('cls', 'node'), OF_NODES)
+def test_settings_of_a_node_are_its_parameters(cls, node):
+    """Their table is that of the node, which is made from the same declarations."""
+    _, _, table = PAGES[f'reference/nodes/{node}.md'].partition('<!-- parameters -->')
+    rows = re.findall(r'^\| `(?:default_)?(\w+)(?:\.<joint>)?` \|', table.partition('<!-- end -->')[0], re.MULTILINE)
+    assert set(declarations(cls)) <= set(rows)
 
 
 @pytest.mark.parametrize('cls', settings_classes(), ids=lambda cls: cls.__name__)

@@ -102,10 +102,16 @@ def test_a_launch_command_has_arguments_that_are_declared(command):
 
 @cache
 def tables(node):
-    """Parameters and private topics and services of a node, from its page, which is held against the node itself."""
-    page = (ROOT / 'docs' / 'reference' / 'nodes' / f'{node}.md').read_text(encoding='utf-8')
-    parameters = re.search(r'<!-- parameters -->\n(.*?)<!-- end -->', page, re.DOTALL).group(1)
-    topics = re.search(r'<!-- topics -->\n(.*?)<!-- end -->', page, re.DOTALL).group(1)
+    """Parameters, and private topics and services of a node.
+
+    From its page and that of all nodes, which are held against the nodes themselves.
+    """
+    reference = ROOT / 'docs' / 'reference'
+    text = ''.join(
+        path.read_text(encoding='utf-8') for path in (reference / 'nodes.md', reference / 'nodes' / f'{node}.md')
+    )
+    parameters = ''.join(re.findall(r'<!-- parameters -->\n(.*?)<!-- end -->', text, re.DOTALL))
+    topics = ''.join(re.findall(r'<!-- topics -->\n(.*?)<!-- end -->', text, re.DOTALL))
     return (
         set(re.findall(r'^\| `([^`]+)` \|', parameters, re.MULTILINE)),
         {

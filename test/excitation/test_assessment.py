@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Criteria of excitation are what they stand for, with their gradients."""
+"""Criteria of excitation against their definitions, with their gradients."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Limits: what they are, when they are refused, their slacks and gradients."""
+"""Limits: their values, their refusals, their slacks and gradients."""
 
 import numpy as np
 import pinocchio

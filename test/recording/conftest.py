@@ -184,7 +184,7 @@ def joint_state_rows(motion, messages):
 
 @pytest.fixture(scope='session')
 def encoded(store):
-    """encoded(rows) -> (topic, type, time of reception, CDR bytes) each; rosbags makes them, not what is tested."""
+    """encoded(rows) -> (topic, type, time of reception, CDR bytes) each, made by rosbags."""
 
     def rows_of(rows):
         return [

@@ -14,17 +14,15 @@
 
 """The samples of a bag are those of the messages that rosbags reads, every bit, from both storages."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.bag import CONTROL_MSGS, STANDARD, read_bag, typestore
 from joint_dynamics.recording.joint_state_bytes import LAYOUTS, JointStateReader
+from joint_dynamics.recording.mcap_file import Topic
 from joint_dynamics.recording.samples import Samples
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -114,17 +112,14 @@ def test_every_input_form_from_both_storages(tmp_path, write_bag, rows, store, s
     assert check(path, ALL, store).counts['/joint_states'] == 300
 
 
-def test_a_bag_of_overlapping_chunks(tmp_path, store, messages, motion):
-    """Chunks whose times overlap are merged by rosbags itself."""
+def test_a_bag_of_several_chunks(tmp_path, store, messages, motion):
     rng = np.random.default_rng(1)
-    stamps = motion.start + 1_000_000 * np.arange(9000)
-    for name, order in (('sorted', stamps), ('mixed', rng.permutation(stamps))):
-        with Writer(tmp_path / name, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            connection = writer.add_connection('/joint_states', JOINT_STATE, typestore=store)
-            for stamp in order.tolist():
-                message = messages.joint_state(stamp, motion.names, numbers(rng, 3))
-                writer.write(connection, stamp, _raw(store, message))
-        assert check(tmp_path / name, None, store).counts == {'/joint_states': 9000}
+    with Writer(tmp_path / 'run', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection('/joint_states', JOINT_STATE, typestore=store)
+        for stamp in (motion.start + 1_000_000 * np.arange(9000)).tolist():
+            message = messages.joint_state(stamp, motion.names, numbers(rng, 3))
+            writer.write(connection, stamp, _raw(store, message))
+    assert check(tmp_path / 'run', None, store).counts == {'/joint_states': 9000}
 
 
 def _raw(store, message, little_endian=True):
@@ -160,7 +155,7 @@ def test_both_byte_orders(store, messages, names, little_endian):
 
 
 def test_publishers_that_take_turns_and_messages_that_change(store, messages):
-    """Names, lengths, frames and what is empty may change at any time."""
+    """Names, lengths, frames and empty fields may change at any time."""
     rng, reader = np.random.default_rng(3), JointStateReader()
     forms = [
         (('a', 'b'), 2, 2, 0, ''),
@@ -202,29 +197,20 @@ def test_damaged_bytes_reach_the_library(store, messages):
 
 @pytest.mark.parametrize('distribution', [Stores.ROS2_HUMBLE, Stores.ROS2_JAZZY, Stores.LATEST])
 def test_standard_messages_are_those_of_the_distribution(distribution):
-    expected, found = get_typestore(distribution).fielddefs, typestore([]).fielddefs
+    expected = get_typestore(distribution).fielddefs
+    found = typestore(Topic('/joint_states', JOINT_STATE, '', '')).fielddefs
     assert set(STANDARD) <= set(found)
     for name, fields in found.items():
         assert fields == expected[name], name
 
 
-def test_a_bag_that_defines_its_messages_is_read_by_its_definition():
-    text = 'std_msgs/Header header\nstring[] keys\nfloat64 further\n'
-    given = MessageDefinition(MessageDefinitionFormat.MSG, text)
-    store = typestore([SimpleNamespace(msgtype='control_msgs/msg/Keys', msgdef=given)])
-    assert [name for name, _ in store.fielddefs['control_msgs/msg/Keys'][1]] == ['header', 'keys', 'further']
+def test_a_definition_in_the_bag_goes_before_ours():
+    """Except standard messages."""
+    text = f'std_msgs/Header header\nstring[] keys\nfloat64 further\n{"=" * 80}\nMSG: std_msgs/Header\nfloat64 other\n'
+    fields = typestore(Topic('/names', 'control_msgs/msg/Keys', 'ros2msg', text)).fielddefs
+    assert [name for name, _ in fields['control_msgs/msg/Keys'][1]] == ['header', 'keys', 'further']
+    assert fields['std_msgs/msg/Header'] == get_typestore(Stores.ROS2_JAZZY).fielddefs['std_msgs/msg/Header']
 
 
 def test_a_bag_without_definitions_is_read_by_ours():
-    store = typestore(
-        [SimpleNamespace(msgtype='control_msgs/msg/Keys', msgdef=MessageDefinition(MessageDefinitionFormat.NONE, ''))]
-    )
-    assert set(CONTROL_MSGS) <= set(store.fielddefs)
-
-
-def test_a_definition_in_the_bag_does_not_replace_a_standard_message():
-    """As of the standard messages that one of another package holds."""
-    text = f'std_msgs/Header header\nstring[] keys\n{"=" * 80}\nMSG: std_msgs/Header\nfloat64 other\n'
-    given = MessageDefinition(MessageDefinitionFormat.MSG, text)
-    store = typestore([SimpleNamespace(msgtype='control_msgs/msg/Keys', msgdef=given)])
-    assert store.fielddefs['std_msgs/msg/Header'] == get_typestore(Stores.ROS2_JAZZY).fielddefs['std_msgs/msg/Header']
+    assert set(CONTROL_MSGS) <= set(typestore(Topic('/names', 'control_msgs/msg/Keys', '', '')).fielddefs)

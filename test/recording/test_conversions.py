@@ -155,6 +155,6 @@ def test_what_undoes_corrections_undoes_them(recording):
     assert undo.time_scale == 0.5
     for key in ('q', 'dq'):
         np.testing.assert_allclose(back[key], arrays[key], rtol=1e-12, atol=1e-12)
-    # a delay of five samples: but for both ends, which are held
+    # a delay of five samples, with both ends held
     np.testing.assert_allclose(back['tau'][5:-5], arrays['tau'][5:-5], rtol=1e-9, atol=1e-9)
     assert corrections.then(undo, JOINTS).stated() == {}

@@ -107,33 +107,27 @@ def changed(*row):
 
 
 @pytest.mark.parametrize(
-    ('header', 'rows', 'reason'),
+    ('header', 'rows', 'found'),
     [
-        (['time', 'x1'], GOOD, r'expected columns time, q1, q2, …, found time, x1'),
-        (['t', 'q1', 'q2'], GOOD, 'expected columns time'),
-        (['time', 'q1', 'q1'], GOOD, 'expected column q1 once'),
-        (['time', 'q1', 'q3'], GOOD, 'expected columns q1 to q2, found q1, q3'),
-        (['time', 'q0', 'q2'], GOOD, 'expected columns q0 to q1, found q0, q2'),
-        (['time', 'q0', 'tau1'], GOOD, 'expected columns tau0 to tau0, found tau1'),
-        (['time', 'q1', 'tau2'], GOOD, 'expected columns tau1 to tau1, found tau2'),
-        (TWO, [], 'expected samples, found only a header'),
-        (['', 'time', 'q1', 'q2'], GOOD, 'expected 4 fields in line 2, found 3'),
-        (['time', 'q1'], GOOD, 'expected 2 fields in line 2, found 3'),
-        (TWO, changed(0.5, 'x', 1.0), "line 52: could not convert string to float: 'x'"),
-        (TWO, changed(0.5, '1_0.004', 1.0), "found in line 52: '1_0.004'"),
-        (TWO, changed(0.5, 1.0), 'expected 3 fields in line 52, found 2'),
-        (TWO, changed(0.5, '', 1.0), r'q of joint_1 on run.csv: expected numbers, found 1 of 100 .* at 0.5 s'),
-        (TWO, changed(0.5, 'nan', 1.0), 'q of joint_1 on run.csv: expected numbers'),
-        (TWO, changed('', 1.0, 1.0), 'time: expected numbers, found nan in line 52'),
-        (TWO, GOOD[::-1], 'found time going back'),
-        (TWO, GOOD[:20], 'too short: 20 samples, 0.2 s'),
-        (TWO, GOOD[:1], 'too short: 1 samples'),
-        (TWO, [[row[0], 1.0, 2.0] for row in GOOD], 'expected a joint that moves'),
-        (['time', 'q1', 'tau1'], [[*row[:2], 0.0] for row in GOOD], 'expected tau that changes, found it constant'),
+        (['time', 'x1'], GOOD, 'time, x1'),
+        (['t', 'q1', 'q2'], GOOD, 't, q1, q2'),
+        (['time', 'q1', 'q1'], GOOD, 'q1'),
+        (['time', 'q1', 'q3'], GOOD, 'q1, q3'),
+        (['time', 'q1', 'tau2'], GOOD, 'tau2'),
+        (TWO, [], 'header'),
+        (['', 'time', 'q1', 'q2'], GOOD, 'line 2, found 3'),
+        (TWO, changed(0.5, 'x', 1.0), "line 52: .*'x'"),
+        (TWO, changed(0.5, '1_0.004', 1.0), "line 52: '1_0.004'"),
+        (TWO, changed(0.5, 1.0), 'line 52, found 2'),
+        (TWO, changed(0.5, '', 1.0), r'q of joint_1 on run.csv: .* 1 of 100 .* at 0.5 s'),
+        (TWO, changed('', 1.0, 1.0), 'nan in line 52'),
+        (TWO, GOOD[::-1], 'run.csv'),
+        (TWO, GOOD[:20], '20 samples, 0.2 s'),
+        (TWO, GOOD[:1], '1 samples'),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path, header, rows, reason):
-    refused(write(tmp_path / 'run.csv', header, rows), reason)
+def test_wrong_tables_are_refused(tmp_path, header, rows, found):
+    refused(write(tmp_path / 'run.csv', header, rows), found)
 
 
 def test_another_number_of_joints_than_the_robot_has(tmp_path):

@@ -95,7 +95,7 @@ def test_coupled_drives_without_a_link_side(record, motion, messages):
     np.testing.assert_array_equal(builder.build().tau, recording.tau)
 
 
-def test_second_encoders_replace_the_link_side_of_the_joints_they_have(record, joint_state_rows, motion, messages):
+def test_second_encoders_replace_the_link_side_of_their_joints(record, joint_state_rows, motion, messages):
     stamps = motion.stamps()
     rows = messages.rows(
         '/link_states',
@@ -109,7 +109,7 @@ def test_second_encoders_replace_the_link_side_of_the_joints_they_have(record, j
     np.testing.assert_array_equal(recording.theta, motion.q(stamps))
 
 
-def test_motor_currents_and_torque_sensors_beside_the_joint_states(record, joint_state_rows, motion):
+def test_motor_currents_and_torque_sensors(record, joint_state_rows, motion):
     config = {'motor_current': '/motor_current', 'load_torques': '/sensor'}
     recording = record(
         merged(
@@ -310,7 +310,7 @@ def test_topics_to_subscribe_to():
         RecordingBuilder(None, config).topics()
 
 
-def test_the_joint_states_are_left_out_by_default_only_where_something_else_has_positions():
+def test_joint_states_are_not_read_beside_other_positions():
     assert RecordingSettings.from_mapping(None).joint_states == JointStates('joint_states', 'torque')
     assert RecordingSettings.from_mapping({'dynamic_joint_states': {}}).joint_states is None
     assert RecordingSettings.from_mapping({'link_states': 'l'}).joint_states is not None
@@ -319,56 +319,41 @@ def test_the_joint_states_are_left_out_by_default_only_where_something_else_has_
 
 
 @pytest.mark.parametrize(
-    ('config', 'reason'),
+    ('config', 'place'),
     [
-        ({'joint_state': {}}, "recording: expected the keys .*joint_states, .*, found 'joint_state'; meant"),
-        ({'joint_states': {'topik': 'a'}}, "joint_states: expected the keys topic, .*found 'topik'; meant"),
-        (
-            {'joint_states': {'effort': 'amps'}},
-            'recording.joint_states.effort: expected one of torque, torque_without_gravity, current, none',
-        ),
-        ({'joint_states': 3}, 'recording.joint_states: expected its topic or a mapping .null: none., found 3'),
-        ({'joint_states': {'topic': ''}}, 'recording.joint_states.topic: expected a text that is not empty, found'),
-        (
-            {'motor_states': {'gear_ratio': [1, 2], 'position_coupling': [[1]]}},
-            'recording.motor_states: expected gear_ratio or position_coupling, found both',
-        ),
-        ({'motor_states': {'position_coupling': [[1, 2]]}}, 'position_coupling: expected a square matrix of numbers'),
-        ({'motor_states': {'torque_coupling': 'x'}}, "torque_coupling: expected a list .*, found 'x'"),
-        ({'temperatures': 3}, 'recording.temperatures: expected a list, found 3'),
-        ({'arrays': {'topic': 'a'}}, 'recording.arrays: expected a list'),
-        ({'arrays': [{'topic': 'a', 'quantity': 'q'}]}, r'arrays\[0\]: expected the key joints .*, found topic'),
-        ({'arrays': [{'topic': 'a', 'quantity': 'q', 'joints': ['a', 'a']}]}, 'expected every joint once'),
-        ({'arrays': [{'quantity': 'q', 'joints': ['a']}]}, r'recording.arrays\[0\]: expected the key topic'),
-        (
-            {'state_interfaces': {'interfaces': {'position': 'x'}}},
-            'recording.state_interfaces.interfaces.position: expected one of',
-        ),
+        ({'joint_state': {}}, 'joint_state'),
+        ({'joint_states': {'topik': 'a'}}, 'topik'),
+        ({'joint_states': {'effort': 'amps'}}, 'recording.joint_states.effort'),
+        ({'joint_states': 3}, 'recording.joint_states'),
+        ({'joint_states': {'topic': ''}}, 'recording.joint_states.topic'),
+        ({'motor_states': {'gear_ratio': [1, 2], 'position_coupling': [[1]]}}, 'recording.motor_states'),
+        ({'motor_states': {'position_coupling': [[1, 2]]}}, 'position_coupling'),
+        ({'temperatures': 3}, 'recording.temperatures'),
+        ({'arrays': [{'topic': 'a', 'quantity': 'q'}]}, r'arrays\[0\]: .* joints'),
+        ({'arrays': [{'topic': 'a', 'quantity': 'q', 'joints': ['a', 'a']}]}, r'arrays\[0\]\.joints'),
+        ({'state_interfaces': {'interfaces': {'position': 'x'}}}, 'recording.state_interfaces.interfaces.position'),
     ],
 )
-def test_settings_that_cannot_be(config, reason):
-    with refused(reason) as caught:
+def test_wrong_settings_are_named(config, place):
+    with refused(place) as caught:
         RecordingSettings.from_mapping(config)
     assert '\n' not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ('side', 'reason'),
+    ('side', 'place'),
     [
-        ({'gear_ratio': [100, 0, 1]}, 'gear_ratio: expected a ratio other than 0'),
-        ({'gear_ratio': [100, 1]}, 'gear_ratio: expected 3 numbers, one for each of shoulder, elbow, wrist'),
-        ({'gear_ratio': {'shoulder': 1}}, 'gear_ratio: expected a number for each of shoulder, elbow, wrist'),
-        ({'gear_ratio': 'big'}, "gear_ratio: expected a number or a list or a mapping, found 'big'"),
-        ({'position_coupling': [[1, 0], [0, 1]]}, 'position_coupling: expected a regular 3 x 3 matrix for the joints'),
-        ({'position_coupling': [[1, 0, 0], [0, 1, 0], [0, 1, 0]]}, 'coupling: expected a regular 3 x 3 matrix'),
+        ({'gear_ratio': [100, 0, 1]}, 'gear_ratio'),
+        ({'gear_ratio': [100, 1]}, 'gear_ratio'),
+        ({'gear_ratio': {'shoulder': 1}}, 'gear_ratio'),
+        ({'position_coupling': [[1, 0], [0, 1]]}, 'position_coupling'),
+        ({'position_coupling': [[1, 0, 0], [0, 1, 0], [0, 1, 0]]}, 'position_coupling'),
     ],
 )
-def test_motor_sides_that_do_not_fit_the_robot(feed, joint_state_rows, side, reason):
-    with refused(reason):
-        feed(
-            RecordingBuilder(NAMES, {'joint_states': None, 'motor_states': {'topic': 'joint_states', **side}}),
-            joint_state_rows(),
-        ).build()
+def test_motor_sides_of_another_robot_are_refused(feed, joint_state_rows, side, place):
+    config = {'joint_states': None, 'motor_states': {'topic': 'joint_states', **side}}
+    with refused(place):
+        feed(RecordingBuilder(NAMES, config), joint_state_rows()).build()
 
 
 def test_placeholders_match_one_element_of_a_topic():

@@ -24,20 +24,30 @@ import zstandard
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import load_recording
-from joint_dynamics.recording.mcap_file import CHUNK, MAGIC, MAX_CHUNK, PREFIX
+from joint_dynamics.recording.mcap_file import MAX_CHUNK
 
+MAGIC = b'\x89MCAP0\r\n'
+CHUNK = 0x06
 ZEROS = bytes(MAX_CHUNK + 1)
 COMPRESS = {'zstd': zstandard.ZstdCompressor().compress, 'lz4': lz4.frame.compress, '': bytes}
 
 
 @pytest.mark.parametrize('compression', COMPRESS)
 @pytest.mark.parametrize('claimed', [len(ZEROS), 10, 3 * 10**9])
-def test_a_chunk_that_claims_too_much_is_refused(tmp_path, compression, claimed):
+@pytest.mark.parametrize('finished', [False, True])
+def test_a_chunk_that_claims_too_much_is_refused(tmp_path, compression, claimed, finished):
     data, name = COMPRESS[compression](ZEROS), compression.encode()
     content = struct.pack('<QQQII', 0, 0, claimed, 0, len(name)) + name + struct.pack('<Q', len(data)) + data
     (tmp_path / 'run').mkdir()
     path = tmp_path / 'run' / 'run_0.mcap'
-    path.write_bytes(MAGIC + PREFIX.pack(CHUNK, len(content)) + content)
+    path.write_bytes(MAGIC + struct.pack('<BQ', CHUNK, len(content)) + content)
+    if finished:
+        information = {
+            'storage_identifier': 'mcap',
+            'relative_file_paths': ['run_0.mcap'],
+            'topics_with_message_count': [],
+        }
+        (tmp_path / 'run' / 'metadata.yaml').write_text(str({'rosbag2_bagfile_information': information}))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(JointDynamicsError, match=r'run_0\.mcap'):
         load_recording(tmp_path / 'run')

@@ -43,7 +43,7 @@ def test_noise_of_the_mean_falls_with_the_number_of_periods():
     assert 'mean of 40 periods of 1 s: noise variance divided by 40' in mean.notes
 
 
-def test_without_noise_the_mean_is_each_period_and_the_rest_is_left_out():
+def test_without_noise_the_mean_is_each_period():
     clean = periodic(3, tail=0.4)
     one = np.column_stack([np.sin(2 * np.pi * clean.time), 0.3 * np.cos(4 * np.pi * clean.time)])
     mean = average_periods(Recording(('a', 'b'), clean.time, one), 1.0)

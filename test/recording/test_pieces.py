@@ -23,7 +23,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, RecordingBuilder, load_pieces, load_recording
 
 NAMES = ('shoulder', 'elbow', 'wrist')
-RATE, SECONDS = 200.0, 20.0
+RATE = 200.0  # Hz
+SECONDS = 20.0
 
 
 @pytest.fixture

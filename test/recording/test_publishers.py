@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Several publishers of one topic, and what is none."""
+"""Several publishers of one topic, and single ones that look like them."""
 
 import itertools
 

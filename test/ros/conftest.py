@@ -80,7 +80,7 @@ class Process(subprocess.Popen):
 
     def __init__(self, command, label, **options):
         self.label, self._log = label, tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
-        # What it says must be there when it is looked at.
+        # Its output must be complete at any time.
         environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
         super().__init__(command, env=environment, stdout=self._log, stderr=subprocess.STDOUT, **options)
 
@@ -132,7 +132,7 @@ def source_of(condition):
 class Ros:
     """One rclpy context with an executor; `probe` is a plain node to publish, listen and call with.
 
-    It waits and calls as the client of the demonstration does; what it asks for may be refused, which is returned.
+    It waits and calls as the client of the demonstration does; a refusal is returned.
     """
 
     PATIENCE = PATIENCE
@@ -387,7 +387,7 @@ class Hinge:
         self.said += 1
 
     def talk(self, condition, what='a condition'):
-        """Say about 100 times a second where it is until a condition is met; return what it was."""
+        """Publish its state about 100 times a second until a condition is met; return the condition's value."""
         # An executor begins anew with its first node when the timeout changes: always the same here.
         end = time.monotonic() + self.ros.PATIENCE
         while not (value := condition()):
@@ -458,7 +458,7 @@ class TrajectoryController:
         return np.array(times), np.array([point.positions for point in message.points])[:, order]
 
     def place(self, delay=0.0):
-        """Where it is on what it plays, `delay` s late."""
+        """Its place on the trajectory it plays, `delay` s late."""
         if self.played is None:
             return self.HOME
         times, q = self.played

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the benchmark of the controller manager tells as a result, and what it refuses to."""
+"""Results of the benchmark of the controller manager, and its refusals."""
 
 import sys
 from pathlib import Path
@@ -45,7 +45,7 @@ def path(bench):
 
 
 def states(path, error, begin=5.0):
-    """Joint states of an arm that is on the path but for `error(s)` (6,) rad."""
+    """Joint states of an arm on the path with deviations `error(s)` (6,) rad."""
     found = []
     for s in np.arange(-0.5, path.end + 3.0, 0.01):
         message = JointState(name=list(NAMES), position=(path.at(s)[0] + error(s)).tolist())

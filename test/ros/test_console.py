@@ -39,7 +39,7 @@ NODES = node_classes()
 @pytest.fixture
 def lines(ros):
     """The texts of one node's log so far, by name of its logger."""
-    # The log is latched: what was said before the subscription was found comes after.
+    # The log is latched: earlier lines come after the subscription.
     messages = ros.listen(Log, '/rosout', QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
     return lambda logger: [message.msg for message in messages if message.name == logger]
 
@@ -54,7 +54,7 @@ def now(monkeypatch):
 
 @pytest.fixture
 def written(ros, monkeypatch):
-    """What is logged for information."""
+    """Lines logged for information."""
     lines = []
     monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: lines.append(line))
     return lines
@@ -107,8 +107,6 @@ def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hin
     ros.until(lambda: any(line.startswith('waiting for topic') for line in lines('cell.estimator')))
     topic = '/cell/identifier/dynamics_description' if remap else '/cell/dynamics_description'
     assert node.diagnostics.message('state') == f'waiting for topic {topic}'
-    for _ in range(30):
-        ros.executor.spin_once(timeout_sec=0.05)
     ros.until(lambda: len([line for line in lines('cell.estimator') if 'waiting' in line]) > 1, what='what to do')
     assert [line for line in lines('cell.estimator') if 'waiting' in line] == [
         f'waiting for topic {topic}',

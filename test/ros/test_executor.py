@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Streams are taken in order and in full; what is no stream gets its turn, however many messages wait."""
+"""Streams are taken in order and in full; everything else gets its turn, however many messages wait."""
 
 import itertools
 import time

@@ -14,7 +14,7 @@
 
 """Faults while the nodes work: one is killed, time jumps, the disk is full, a publisher is the wrong one.
 
-The others go on, and what was killed goes on where it was when it is started again.
+The others go on; the killed node resumes when it is started again.
 """
 
 import json
@@ -105,7 +105,7 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
     ros.ask('/estimator/save')
     ros.until(lambda: process.poll() is not None, what='the kill')
     assert process.returncode == -signal.SIGKILL
-    # What was saved first is there whole.
+    # The first save is complete.
     assert all(path.read_bytes() == content for path, content in before.items())
     DynamicsDescription.load(next(path for path in before if path.suffix == '.yaml'))
 
@@ -128,7 +128,7 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
 
 
 @pytest.mark.slow
-def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_again(ros, hinge, make_hinge, tmp_path):
+def test_a_killed_excitation_stops_the_robot_and_starts_again(ros, hinge, make_hinge, tmp_path):
     series = FourierTrajectory(('hinge',), FourierBasis(20.0, 2, 1, 0.8, True), np.array([[0.0, 0.3, 0.1, -0.2, 0.05]]))
     (tmp_path / 'summary.json').write_text(json.dumps({'trajectory': coefficients(series)}))
     node = ros.active(FeedforwardNode, robot_file=hinge, use_description=False, timeout=5.0)
@@ -224,7 +224,7 @@ def test_a_swapped_robot_counts_from_the_next_configuration(ros, hinge, standing
     assert held() == pytest.approx(-2 * arm.GRAVITY, rel=1e-3)
 
 
-def test_publishers_of_another_type_or_quality_are_named_and_the_right_one_is_heard(ros, hinge, make_hinge, tmp_path):
+def test_publishers_of_another_type_or_quality_are_named(ros, hinge, make_hinge, tmp_path):
     node = ros.active(IdentifierNode, robot_file=hinge, output_folder=str(tmp_path / 'out'), reliable_inputs=True)
     # The middleware allows a process one type of a topic.
     context = rclpy.Context()
@@ -268,7 +268,7 @@ def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, hinge, make_hing
 
 
 @pytest.mark.slow
-def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, hinge, make_hinge, tmp_path):
+def test_a_killed_gazebo_model_is_named_and_heard_again(ros, hinge, make_hinge, tmp_path):
     parameters = {'robot_file': hinge, 'autostart': 'true'}
     process = ros.process('joint_dynamics.nodes.gazebo_model.node', parameters=parameters)
     identifier = ros.active(
@@ -303,7 +303,7 @@ def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, hi
     arm.talk(lambda: inputs_of_identifier()[0] == DiagnosticStatus.OK, 'inputs again')
     arm.talk(lambda: recorded() > before + 150, 'the motor side again')
     assert ros.trigger('/identifier/stop_recording').success
-    # What was recorded meanwhile is not taken for whole.
+    # The recording with the hole is refused.
     answer = ros.trigger('/identifier/identify')
     assert not answer.success
     assert 'a gap of' in answer.message
@@ -311,7 +311,7 @@ def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, hi
 
 
 @pytest.mark.slow
-def test_a_simulator_that_is_killed_is_missed_by_name_and_followed_again(ros, ur5e_file, tmp_path):
+def test_a_killed_simulator_is_named_and_followed_again(ros, ur5e_file, tmp_path):
     process = ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': 'true'})
     timed = {'use_sim_time': True, 'autostart': True}
     feedforward = ros.node(FeedforwardNode, use_description=False, **timed)

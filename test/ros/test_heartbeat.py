@@ -79,7 +79,7 @@ def test_the_controller_gets_a_braking(ros, feedforward, standing, heart):
     arm.talk(lambda: beats(node))
 
 
-def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ros, feedforward, standing, heart):
+def test_an_end_in_good_order_and_an_idle_loss_stop_nothing(ros, feedforward, standing, heart):
     node, arm = feedforward(), standing
     publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
     arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
@@ -114,7 +114,7 @@ def test_identifier_and_estimator_note_it(ros, hinge, tmp_path, heart):
     assert ros.trigger('/identifier/start_recording').success
     other.kill_it()
     ros.until(lambda: lost(identifier))
-    # What is there stays, and goes on.
+    # The others stay, and go on.
     assert ros.trigger('/identifier/stop_recording').success
     description = tmp_path / 'dynamics.yaml'
     joint = {'rotor_inertia': {'value': 0.5}, 'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 2.0}}}

@@ -267,7 +267,7 @@ def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
         (lambda r: replace(r, joint_names=('shoulder', 'knee', 'wrist')), 'not found: elbow'),
     ],
 )
-def test_unusable_recording_leaves_the_node_usable(ros, identifier, robot_file, tmp_path, spoil, reason):
+def test_an_unusable_recording_is_refused_and_forgotten(ros, identifier, robot_file, tmp_path, spoil, reason):
     node = identifier()
     good = simulated(RobotModel.load(robot_file), 4.0)
     record(ros, node, spoil(good))
@@ -278,8 +278,7 @@ def test_unusable_recording_leaves_the_node_usable(ros, identifier, robot_file, 
     assert node.diagnostics.message('identification') == answer.message
     assert not (tmp_path / 'out' / 'dynamics.yaml').exists()
     assert ros.trigger('/x/identifier/clear').message == '1 recordings forgotten'
-    record(ros, node, good)
-    assert ros.trigger('/x/identifier/identify').success
+    assert ros.trigger('/x/identifier/start_recording').success
 
 
 def test_the_command_to_go_on_with_can_be_pasted(ros, identifier, tmp_path, monkeypatch):
@@ -298,34 +297,31 @@ def test_the_command_to_go_on_with_can_be_pasted(ros, identifier, tmp_path, monk
     assert (tmp_path / 'controllers.yaml').exists()
 
 
-def test_a_leftover_of_an_abort_is_left_out_with_a_note(ros, identifier, robot_file):
+def test_unusable_recordings_are_left_out_with_a_note(ros, identifier, robot_file):
+    """A leftover of an abort, one without motion, and one that ended with a stopped motion beside good ones."""
     node = identifier()
+    publisher = ros.publisher(String, '/x/motion_status')
+    status = ros.listen(String, '/x/identifier/status', STATUS)
     good = simulated(RobotModel.load(robot_file), 6.0)
     record(ros, node, good)
     few = 20
     record(ros, node, Recording(JOINTS, good.time[:few], good.q[:few], dq=good.dq[:few], current=good.current[:few]))
-    answer = ros.trigger('/x/identifier/identify')
-    assert answer.success, answer.message
-    assert 'left out: recording_2 (' in answer.message
-
-
-def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier, robot_file):
-    node = identifier()
-    publisher = ros.publisher(String, '/x/motion_status')
-    status = ros.listen(String, '/x/identifier/status', STATUS)
-    record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
+    noise = 1e-4 * np.random.default_rng(1).normal(size=good.q.shape)
+    record(ros, node, replace(good, q=0.3 + noise, dq=noise))
     assert ros.trigger('/x/identifier/start_recording').success
     feed(node, simulated(RobotModel.load(robot_file), 6.0, seed=5))
     publisher.publish(String(data='playing, 21.7 s'))
     publisher.publish(String(data='stopped: protective stop'))
     ros.until(
-        lambda: [message.data for message in status][-2:] == ['recording 2', 'idle'], what='the end of the recording'
+        lambda: [message.data for message in status][-2:] == ['recording 4', 'idle'], what='the end of the recording'
     )
     # As the pages have it, whoever stops the motion stops the recording next.
-    for name in ('stop_recording', 'identify'):
-        answer = ros.trigger(f'/x/identifier/{name}')
-        assert answer.success
-        assert 'protective stop' in answer.message
+    assert 'protective stop' in ros.trigger('/x/identifier/stop_recording').message
+    answer = ros.trigger('/x/identifier/identify')
+    assert answer.success, answer.message
+    left_out = answer.message.partition('left out: ')[2]
+    assert 'recording_2 (' in left_out and 'recording_3 (' in left_out
+    assert 'recording_4' in left_out and 'protective stop' in left_out
     assert ros.trigger('/x/identifier/clear').success
     assert not ros.trigger('/x/identifier/stop_recording').success
 
@@ -339,17 +335,6 @@ def test_stop_during_a_motion_says_what_is_left(ros, identifier):
         ros.until(lambda ends=ends: (node.motion_end is None) == (ends == 'done'), what='the status')
         answer = ros.trigger('/x/identifier/stop_recording')
         assert ('before the end' not in answer.message) == (ends == 'done')
-
-
-def test_a_recording_without_motion_is_left_out(ros, identifier, robot_file):
-    node = identifier()
-    good = simulated(RobotModel.load(robot_file), 6.0)
-    record(ros, node, good)
-    noise = 1e-4 * np.random.default_rng(1).normal(size=good.q.shape)
-    record(ros, node, replace(good, q=0.3 + noise, dq=noise))
-    answer = ros.trigger('/x/identifier/identify')
-    assert answer.success, answer.message
-    assert 'left out: recording_2 (' in answer.message
 
 
 def test_a_folder_deleted_meanwhile_is_not_called_saved(ros, identifier, tmp_path):

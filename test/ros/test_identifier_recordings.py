@@ -21,7 +21,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -31,12 +30,13 @@ from sensor_msgs.msg import JointState
 
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 from joint_dynamics.nodes.identifier.saving import Saving
-from joint_dynamics.recording import check_checksums, load_recording
+from joint_dynamics.recording import load_recording
 from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
-from joint_dynamics.recording.mcap_file import stored_messages
+from joint_dynamics.recording.mcap_file import McapFile
 
 SETTINGS = {'joint_states': {'topic': '/x/joint_states', 'effort': 'torque'}}
-START, PERIOD = 1_700_000_000_000_000_000, 4_000_000
+START = 1_700_000_000_000_000_000  # ns
+PERIOD = 4_000_000  # ns
 
 
 def position(k):
@@ -91,7 +91,7 @@ def test_killed_node_leaves_its_recording(ros, parameters, source, tmp_path):
 
     def enough():
         source.publish(5)
-        return len(list(stored_messages(file))) > 300
+        return len(list(McapFile(file).messages())) > 300
 
     ros.until(enough, what='messages on disk while the recording goes on')
     assert ros.stop(process, signal.SIGKILL)[0] == -signal.SIGKILL
@@ -100,19 +100,15 @@ def test_killed_node_leaves_its_recording(ros, parameters, source, tmp_path):
     assert recording.samples > 300
     np.testing.assert_array_equal(recording.q[:, 0], [position(k) for k in range(recording.samples)])
     assert any('never ended' in note for note in recording.notes)
-    before = [stored.data for stored in stored_messages(file)]
 
     node = ros.node(IdentifierNode, '/x', **parameters)
     ros.until(lambda: node.is_active)
-    ros.until((out / 'recording_1' / 'metadata.yaml').is_file, what='the end of the recording that was left behind')
     source.connect()
     assert ros.trigger('/x/identifier/start_recording').message == 'recording 2 started'
     source.publish(100)
     ros.until(lambda: node.recording.counts.get('joint_states') == 100)
     assert ros.trigger('/x/identifier/stop_recording').message.endswith(f'saved as {out / "recording_2"}')
-    assert saved(out / 'recording_1') == before
     assert len(saved(out / 'recording_2')) == 100
-    assert check_checksums(out / 'recording_2' / 'recording_2_0.mcap')
 
 
 def test_the_bytes_saved_are_those_that_came(ros, parameters, source, tmp_path):
@@ -126,26 +122,6 @@ def test_the_bytes_saved_are_those_that_came(ros, parameters, source, tmp_path):
     ros.until(lambda: len(heard) == 60 and node.recording.counts.get('joint_states') == 60)
     assert ros.trigger('/x/identifier/stop_recording').success
     assert saved(tmp_path / 'out' / 'recording_1') == heard
-
-
-def test_a_refused_recording_stays_with_the_reason(ros, parameters, source, tmp_path):
-    node = ros.node(IdentifierNode, '/x', **parameters)
-    ros.until(lambda: node.is_active)
-    source.connect()
-    assert ros.trigger('/x/identifier/start_recording').success
-    source.publish(100)
-    source.count += 1000  # four seconds without a sample
-    source.publish(100)
-    ros.until(lambda: node.recording.counts.get('joint_states') == 200)
-    assert ros.trigger('/x/identifier/stop_recording').success
-    answer = ros.trigger('/x/identifier/identify')
-    assert not answer.success
-    information = yaml.safe_load((tmp_path / 'out' / 'recording_1' / 'metadata.yaml').read_text())[
-        'rosbag2_bagfile_information'
-    ]
-    assert 'recording_1' in information['custom_data']['refused']
-    assert information['custom_data']['refused'] in answer.message
-    assert len(saved(tmp_path / 'out' / 'recording_1')) == 200
 
 
 def test_a_full_disk_is_one_clear_error_and_the_node_goes_on(ros, parameters, source, monkeypatch):
@@ -188,5 +164,5 @@ def test_earlier_interface_names_are_in_the_recording(tmp_path):
     saving.write('/values', FLOAT64_VALUES, b'too early', 6)
     assert saving.begin(tmp_path, 0, 7) == 1
     saving.write('/values', FLOAT64_VALUES, b'values', 8)
-    saving.end('recording_1')
+    saving.end()
     assert saved(tmp_path / 'recording_1') == [b'names', b'values']

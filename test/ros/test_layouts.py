@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The layouts of PlotJuggler and Foxglove show topics that the nodes have, and fields that these fill.
-
-Neither program is needed.
-"""
+"""The layouts of PlotJuggler and Foxglove show topics and fields of the nodes; neither program is needed."""
 
 import json
 import re

@@ -97,7 +97,7 @@ def set_to(node, name, value):
 
 
 def in_use(node, name):
-    """What the working parts of the node have of a parameter; NotImplemented where it is read at each use."""
+    """The value of a parameter in the working parts of the node; NotImplemented where it is read at each use."""
     if node.NAME == 'estimator' and name in TUNED:
         return getattr(node.session.settings, 'temperature' if name == 'default_temperature' else name)
     found = {

@@ -28,7 +28,7 @@ def enforced(keystore):
 
 
 def ended(keystore):
-    """Start a node that cannot run; return its status and what it said."""
+    """Start a node that cannot run; return its status and its output."""
     arguments = ['--ros-args', '--enclave', '/gazebo_model']
     command = [sys.executable, '-m', 'joint_dynamics.nodes.gazebo_model.node', *arguments]
     done = subprocess.run(
@@ -55,7 +55,7 @@ def test_without_an_enclave_a_node_ends_with_one_line(tmp_path):
 
 
 @pytest.mark.usefixtures('ros_domain')
-def test_with_an_enclave_that_does_not_hold_it_does_not_run_unprotected(empty_enclave):
+def test_a_node_without_its_enclave_does_not_run(empty_enclave):
     status, said = ended(empty_enclave)
     assert status == 2
     assert 'gazebo_model: start: expected ROS 2 to take the node, found: ' in said

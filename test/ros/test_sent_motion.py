@@ -25,7 +25,8 @@ from sensor_msgs.msg import JointState
 from joint_dynamics.nodes.interfaces.robot_states import RobotStates
 from joint_dynamics.nodes.interfaces.trajectory_controller import BEGUN_DISTANCE, STANDING_DISTANCE, SentMotion
 
-BEGAN, LATE = 100.0, 0.1
+BEGAN = 100.0  # s
+LATE = 0.1  # s
 PLACE = np.array([0.3, -0.2])
 
 
@@ -60,7 +61,7 @@ def test_without_the_reference_before_or_now_nothing_is_said(sent):
 
 @pytest.mark.parametrize('first', [0, 20, 140, 300])
 def test_still_robot_rests_at_every_simulated_stamp(first):
-    """Stamps are multiples of the simulation's step, so that some lie the required time apart but for rounding."""
+    """Stamps are multiples of the simulation's step, so that some lie the required time apart, up to rounding."""
     clock = [0.0]
     states = RobotStates(('axis',), lambda: clock[0])
     for k in range(1000):

@@ -46,7 +46,8 @@ from joint_dynamics.simulation import ur5e_urdf
 _spec = importlib.util.spec_from_file_location('shown', Path(__file__).parents[1] / 'shown.py')
 _shown = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_shown)
-ROOT, SHOWN = _shown.ROOT, _shown.SHOWN
+ROOT = _shown.ROOT
+SHOWN = _shown.SHOWN
 JOINTS = RobotModel.load(ur5e_urdf()).joint_names
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 #: Pages with the whole work at a robot, from the plan to the verdict.
@@ -93,7 +94,7 @@ def test_a_node_without_ros2_run(ros):
 def start(ros, command, folder=ROOT, namespace=''):
     """Start a node by the command of a page; return its process."""
     command = command.replace('$PWD', str(folder)).replace('$HOME', str(folder))
-    # What the page leaves out between the drive gains.
+    # The drive gains that the page leaves out.
     rest = ' '.join(f'-p drive_gain.{joint}:=10.0' for joint in JOINTS[1:])
     words = shlex.split(command.replace('…', rest))
     module = f'joint_dynamics.nodes.{words[3]}.node'
@@ -132,7 +133,7 @@ class Terminal:
     @property
     def said(self):
         """All it has drawn so far."""
-        # Nothing yet, or nobody at the other end any more.
+        # Nothing yet, or the other end is closed.
         with contextlib.suppress(BlockingIOError, OSError):
             while part := os.read(self._here, 1 << 16):
                 self._said += part

@@ -277,7 +277,7 @@ def test_time_stands_while_inactive_and_goes_on_where_it_was(ros):
 def test_it_never_runs_further_ahead_of_those_it_follows(ros):
     node = start(ros, real_time_factor=0.0, follow_topics=['estimator/joint_torques'], max_lead=0.05)
     answers = ros.publisher(JointState, 'estimator/joint_torques')
-    # Before anybody has spoken there is nobody to wait for.
+    # Before the first message it waits for nobody.
     run_until(ros, node, 0.1)
     node.trigger_deactivate()
     for upto in (node.simulated.time + 0.1, node.simulated.time + 0.3):

@@ -72,7 +72,7 @@ def test_braking_begins_at_the_controllers_reference(begin):
         controller.until(lambda: ready() and fast(), what)
 
     def fast():
-        # so that 0.3 s of the path are far more than what the search for the delay leaves open
+        # so that 0.3 s of the path are far more than the uncertainty of the delay
         now = controller.now() - began
         recent = (times > now - late - lag) & (times < now)
         return now > 2.5 and np.abs(speed[recent]).max(axis=1).min() > 0.1

@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""No lifecycle request, right or wrong.
-
-From any state, alone or in a storm, ends a node or leaves it in a state nobody asked for.
-"""
+"""No lifecycle request, right or wrong, alone or in a storm, ends a node or leaves it in an unrequested state."""
 
 import gc
 
@@ -29,7 +26,7 @@ from lifecycle_msgs.srv import ChangeState
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
-# What the lifecycle of ROS 2 offers (design.ros2.org/articles/node_lifecycle.html): state -> {request: state after}.
+# The lifecycle of ROS 2 (design.ros2.org/articles/node_lifecycle.html): state -> {request: state after}.
 OFFERED = {
     'unconfigured': {'configure': 'inactive', 'shutdown': 'finalized'},
     'inactive': {'activate': 'active', 'cleanup': 'unconfigured', 'shutdown': 'finalized'},

@@ -18,8 +18,8 @@ The search minimises smoothed criteria of excitation, functions of the informati
 gradients.
 
 The condition number σ_max / σ_min of W_b, with columns scaled to norm one, is not differentiable where singular values
-coincide, and at the best motions many do. Its smooth form, of sharpness p, replaces the largest of the eigenvalues λ of
-the scaled G by their p-norm
+coincide, and at the best motions many do. Its smooth form, of sharpness p, has the p-norm of the eigenvalues λ of the
+scaled G in place of the largest one:
 
     log cond ≈ (log Σ λ^p + log Σ λ^−p) / 2p,
 

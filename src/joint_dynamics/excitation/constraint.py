@@ -114,7 +114,7 @@ def within_limits(model: RobotModel, trajectory: Trajectory, constraints: Sequen
 
 def excess(model: RobotModel, trajectory: Trajectory, constraint: Constraint, margin: float) -> str:
     """Return in words by how much a limit is exceeded, and, where it is one of joints, by which of them and when."""
-    words = f'{constraint.kind} exceeded by {-margin:.2%} of its limit'
+    words = f'{constraint.kind} exceeded by {-100 * margin:.4g} % of its limit'
     if not constraint.of_joints:
         return words
     times = np.linspace(0.0, trajectory.duration, EXAMINED)

@@ -62,7 +62,7 @@ class LimitSettings(Settings):
     Raises
     ------
     JointDynamicsError
-        For what is not allowed.
+        For values out of bounds.
     """
 
     SECTION = 'limits'
@@ -137,8 +137,8 @@ class LimitSettings(Settings):
 class ExcitationSettings(Settings):
     """An optimised Fourier series [L eq 20-21] and the search for it.
 
-    The effort of the search is counted, not timed: the same seed gives the same result at any speed of the machine and
-    any number of processes, unless `time_budget` ends the search first, which the result states. A motion found with
+    The effort of the search is counted, not timed. The same seed gives the same result at any speed of the machine and
+    any number of processes, unless `time_budget` ends the search; the result then says so. A motion found with
     `samples_per_cycle` is assessed at ten times that; its margins do not depend on it.
 
     Attributes
@@ -149,14 +149,14 @@ class ExcitationSettings(Settings):
     Raises
     ------
     JointDynamicsError
-        For what is not allowed.
+        For values out of bounds.
     """
 
-    period: float = setting(10.0, 'period of the series', 's', above=0, upper=3600)
+    period: float = setting(10.0, 'period of the series', 's', lower=0.1, upper=3600)
     harmonics: int = setting(5, 'harmonics of the series', lower=1, upper=100)
     repeats: int = setting(1, 'how often the period is played', lower=1, upper=10_000)
     ramp: float | None = setting(
-        None, 'from rest to the series and back, at each end', 's', above=0, none='a fifth of the period', upper=3600
+        None, 'from rest to the series and back, at each end', 's', lower=0.01, none='a fifth of the period', upper=3600
     )
     posture: Sequence[float] | Mapping[str, float] | None = setting(
         None,
@@ -183,7 +183,7 @@ class ExcitationSettings(Settings):
     )
     processes: int | None = setting(None, 'searches at the same time', lower=1, none='one per core', upper=1024)
     samples_per_cycle: int = setting(
-        20, 'samples per period of the highest harmonic, while searching', lower=8, upper=1000
+        20, 'samples per period of the highest harmonic, while searching', lower=8, upper=100
     )
     limits: LimitSettings = setting(LimitSettings(), 'the limits of the motion')
 

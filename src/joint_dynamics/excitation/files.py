@@ -31,18 +31,12 @@ from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.sequence import SampledTrajectory
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 
-#: Of a trajectory's file, bytes and values: ten minutes of seven joints at 500 Hz, with some room.
-MAX_BYTES, MAX_NODES = 256 * 1024**2, 20_000_000
-#: Longest motion [s].
-MAX_DURATION = 86_400.0
-#: Shortest period and ramp [s]: a thousand ticks of the time of a message.
-SHORTEST = 1e-6
-#: Greatest magnitude of an angle, speed, acceleration or coefficient [rad, s]: beyond, products overflow.
-LARGEST = 1e6
-
-
-#: Of a number in a file: the cubic between two points T apart multiplies what is lost by 12 / T².
-DECIMALS = 15
+MAX_BYTES = 256 * 1024**2  # of a trajectory's file: ten minutes of seven joints at 500 Hz, with some room
+MAX_NODES = 20_000_000  # values in it
+MAX_DURATION = 86_400.0  # s, longest motion
+SHORTEST = 1e-6  # s, shortest period and ramp: a thousand ticks of the time of a message
+LARGEST = 1e6  # rad and s, magnitude of an angle, speed, acceleration or coefficient, beyond which products overflow
+DECIMALS = 15  # of a number in a file; the cubic between two points T apart multiplies its rounding error by 12 / T²
 
 
 def to_csv(samples: MotionSamples) -> str:
@@ -122,7 +116,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
     Raises
     ------
     JointDynamicsError
-        For a file that is neither.
+        For any other file.
     """
     return load_plan(path)[0]
 

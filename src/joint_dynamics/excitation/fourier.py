@@ -14,9 +14,10 @@
 
 """Fourier series with ramps [L eq 20]: every state is linear in the coefficients, the ramps included.
 
-q(t) = (1 − s(t)) q_rest + s(t) [q_0 + Σ_k a_k sin k ω(t − t_r) + b_k cos k ω(t − t_r)], where s rises from 0 to 1 over
-the ramp t_r as 10 x³ − 15 x⁴ + 6 x⁵, stays 1 for the periods and falls again, so that speed and acceleration begin and
-end at zero. Without a given posture the motion rests at the series' own mean, q_rest = q_0.
+q(t) = (1 − s(t)) q_rest + s(t) [q_0 + Σ_k a_k sin k ω(t − t_r) + b_k cos k ω(t − t_r)].
+
+s rises from 0 to 1 over the ramp t_r as 10 x³ − 15 x⁴ + 6 x⁵, stays 1 for the periods, and falls again: speed and
+acceleration begin and end at zero. Without a given posture the motion rests at the series' own mean, q_rest = q_0.
 """
 
 from __future__ import annotations

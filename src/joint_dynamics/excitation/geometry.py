@@ -42,7 +42,7 @@ FLOOR = 'floor'
 
 
 def package_dirs(given: Sequence[str]) -> list[str]:
-    """Return where `package://` is looked up: what the user gave, then the share folders of the ROS installation."""
+    """Return the folders of `package://`: the given ones, then the share folders of the ROS installation."""
     shares = [
         str(Path(prefix) / 'share') for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix
     ]

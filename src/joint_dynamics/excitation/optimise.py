@@ -36,33 +36,28 @@ from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.python_process import Worker, cores
 from joint_dynamics.robot import RobotModel
 
-RESERVE = 1.0
-"""Seconds before the end of the budget at which the searches stop and make feasible what they have."""
-GRACE_TIME = 1.0
-"""Seconds after it at which a search that has not come back is ended."""
-POLL_PERIOD = 0.2
-GAIN = 0.01
-"""Smallest difference of merit, about a share of the condition number, that counts as a gain."""
-ALL, NOTHING_GAINED, TIME, INTERRUPTED = 'all starts done', 'nothing gained', 'time budget', 'interrupted'
-"""What ends a search."""
+RESERVE = 1.0  # s before the end of the budget; the searches stop then and make their motions feasible
+GRACE_TIME = 1.0  # s after the budget, at which unfinished searches are ended
+POLL_PERIOD = 0.2  # s
+GAIN = 0.01  # smallest gain of merit that counts, about a share of the condition number
+# Reasons for the end of a search.
+ALL = 'all starts done'
+NOTHING_GAINED = 'nothing gained'
+TIME = 'time budget'
+INTERRUPTED = 'interrupted'
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a search.
+    """The state of a search."""
 
-    In the order of the fields: seconds since the call; the criterion's value of the best motion, which only improves
-    (None: no motion yet); starts finished, and their total number; the best motion, which keeps every limit; its
-    condition number; the criterion.
-    """
-
-    seconds: float
-    best: float | None
-    finished: int
-    starts: int
-    trajectory: FourierTrajectory | None = None
-    condition_number: float | None = None
+    seconds: float  # since the call
+    best: float | None  # value of the criterion of the best motion, never rising; None: no motion yet
+    finished: int  # searches done
+    starts: int  # most searches
+    trajectory: FourierTrajectory | None = None  # the best motion; it keeps every limit
+    condition_number: float | None = None  # of the best motion
     criterion: str = 'condition_number'
 
     def __str__(self) -> str:
@@ -199,8 +194,8 @@ def optimise(
         called every 0.2 s in the calling thread; an exception it raises ends the search and passes through. A
         KeyboardInterrupt (Ctrl-C) ends the search with the best motion so far, and passes through where there is none.
     earlier
-        motions of the robot that were recorded before: what is searched for adds most to their information, and all
-        figures are those of all motions together.
+        recorded motions of the robot: the new motion adds most to their information, and all figures are those of all
+        motions together.
 
     Raises
     ------

@@ -36,15 +36,11 @@ from joint_dynamics.excitation.sequence import Braking, Move, Succession
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 from joint_dynamics.robot import RobotModel
 
-LONGEST_DELAY = 0.5
-"""Greatest delay [s] of the robot behind the motion that is looked for."""
-SAME = 1e-3
-"""Distance [rad] below which two delays explain what is measured equally well.
-
-What an encoder and a position loop leave open.
-"""
-SHORTEST = 0.1
-"""Shortest time [s] in which a robot is held."""
+LONGEST_DELAY = 0.5  # s, greatest delay of the robot behind the motion
+SAME = (
+    1e-3  # rad, distance within which two delays fit a measured posture alike; resolution of encoder and position loop
+)
+SHORTEST = 0.1  # s, shortest time in which a robot is held
 
 
 def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, float]:
@@ -71,10 +67,8 @@ def come_to_rest(q: ArrayLike, dq: ArrayLike, acceleration: ArrayLike) -> tuple[
     return np.asarray(q, dtype=float) + speed * duration / 2, duration
 
 
-ANSWER_DELAY = 0.3
-"""Greatest delay [s] between a reference and the joint states that answer it."""
-REST = 1e-3
-"""Speed [rad/s] below which a joint rests."""
+ANSWER_DELAY = 0.3  # s, greatest delay between a reference and the joint states that answer it
+REST = 1e-3  # rad/s, speed below which a joint rests
 
 
 class Reordered(Trajectory):
@@ -178,7 +172,7 @@ class Playback:
 
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
         margins = motion_margins(self._model, trajectory, self._constraints)
-        # Written so that what is no number is broken.
+        # NaN counts as broken.
         broken = [one for one in self._constraints if not margins[one.kind] >= -LIMIT_TOLERANCE]
         if not broken:
             return

@@ -46,19 +46,11 @@ from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings.base import per_joint
 
-OVERSAMPLING = 10
-EARLIER_SAMPLES = 10_000
-"""At so many samples the information of an earlier motion is evaluated, however long it is."""
-SEARCH_SLACK = 0.01
-"""Slack the search keeps, so that the motion mostly keeps the limits between its samples as well."""
-SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
-"""Shares of a motion that are tried until one keeps every limit: 1, 0.998, … 0.67."""
-"""Sharpness at which the smooth condition number is the condition number."""
-SIGN_SPEED = 0.03
-"""Speed [rad/s] over which the Coulomb column changes sign while searching.
-
-The result is evaluated with the sign itself.
-"""
+OVERSAMPLING = 10  # samples of the assessment per sample of the search
+EARLIER_SAMPLES = 10_000  # at which the information of an earlier motion is evaluated, whatever its length
+SEARCH_SLACK = 0.01  # share of a limit kept at the samples, for the time between them
+SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))  # factors tried until a motion keeps every limit: 1, 0.998, … 0.67
+SIGN_SPEED = 0.03  # rad/s over which the Coulomb column changes sign in the search; the result has the sign itself
 
 
 def all_constraints(model: RobotModel, settings: LimitSettings) -> list[Constraint]:

@@ -50,9 +50,9 @@ WAYPOINTS = (
 )
 """The six waypoints [deg] of a UR5e in [M6 table 1]."""
 
+# s, step of the times of moves. The cubic between two knots this far apart has the acceleration of the motion within
+# 6 / MOVE_STEP² times the rounding of a position, 2.7e-7 rad/s² at 2 rad.
 MOVE_STEP = 1e-4
-"""What the moves of joints on their own are timed by [s]: the cubic between two knots so far apart has the acceleration
-of the motion within 6 / TICK² times the rounding of a position, 2.7e-7 rad/s² at 2 rad."""
 
 
 def _postures(postures: Sequence[Sequence[float]]) -> str | None:
@@ -160,12 +160,10 @@ PROFILES: dict[str, type[Profile]] = {
     'trapezoids': Trapezoids,
     'waypoints': Waypoints,
 }
-STEP = 0.005
-"""Greatest way [rad] of any joint between two samples of a check."""
-LIMIT_MARGIN = 1e-6
-"""Share of every joint's limits that a motion made to reach them leaves, so that rounding cannot take it beyond."""
-DRAWS = 20
-REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)
+STEP = 0.005  # rad, greatest way of any joint between two samples of a check
+LIMIT_MARGIN = 1e-6  # share of every joint's limits kept free, so that rounding does not exceed them
+DRAWS = 20  # random motions for each reach
+REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the distances of a bang-coast-bang
 
 
 def check_times(trajectory: PiecewiseTrajectory) -> FloatArray:

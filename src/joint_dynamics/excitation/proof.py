@@ -14,8 +14,8 @@
 
 """The largest value of a motion between its samples.
 
-On an interval of length h, a twice differentiable f differs from the chord between its ends by at most h²/8 max|f″|:
-the difference e is zero at both ends and has e′ = 0 at its extreme, from where Taylor's formula to the nearer end, at
+On an interval of length h, a twice differentiable f differs from the chord between its ends by at most h²/8 max|f″|.
+The difference e is zero at both ends and has e′ = 0 at its extreme. Taylor's formula from there to the nearer end, at
 most h/2 away, reads 0 = e + e″ (h/2)² / 2 at some instant of e″ = f″. Hence, on a grid of step h,
 
     max |f(t)| ≤ max_k |f(t_k)| + h²/8 max |f″|.

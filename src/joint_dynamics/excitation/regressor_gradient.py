@@ -14,8 +14,8 @@
 
 """The regressor at a batch of samples, with its vector-Jacobian product.
 
-It is that of `joint_dynamics.robot` (symbols there): for joint j and link i, with z the joint's axis, u its lever, and
-w, ẇ, a the motion of link i, all in frame i,
+It is that of `joint_dynamics.robot` (symbols there). For joint j with axis z and lever u, and link i with motion w, ẇ,
+a, all in frame i,
 
     Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a
 
@@ -26,12 +26,25 @@ accumulation), sample by sample.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.newton_euler import add, base_motion, cross, dot, placement, scaled, turn, turn_back, vector
+from joint_dynamics.robot.newton_euler import (
+    Vector,
+    add,
+    base_motion,
+    cross,
+    dot,
+    placement,
+    scaled,
+    turn,
+    turn_back,
+    vector,
+)
 from joint_dynamics.robot.regressor import carry, fill_link_rows
 from joint_dynamics.robot.standard_parameters import PER_JOINT, column, coupled_columns, drive_columns
 
@@ -122,14 +135,21 @@ class RegressorGradient:
 
 
 @compiled
-def _grow(out, a):  # type: ignore[no-untyped-def]
+def _grow(out: FloatArray, a: Vector) -> None:
+    """Add a vector to `out` (3,)."""
     out[0] += a[0]
     out[1] += a[1]
     out[2] += a[2]
 
 
 @compiled
-def _link_gradient(weight, motion, lever, motion_bar, lever_bar):  # type: ignore[no-untyped-def]
+def _link_gradient(
+    weight: FloatArray,
+    motion: tuple[Vector, Vector, Vector],
+    lever: tuple[Vector, Vector],
+    motion_bar: FloatArray,
+    lever_bar: FloatArray,
+) -> None:
     """Add the gradients of a link's ten columns, weighed (10,), by w, ẇ, a (9,) and by z, u of one joint (6,)."""
     (w, dw, a), (z, u) = motion, lever
     b = weight
@@ -144,7 +164,14 @@ def _link_gradient(weight, motion, lever, motion_bar, lever_bar):  # type: ignor
 
 
 @compiled
-def pull_back(links, motion, weight, grad_q, grad_dq, grad_ddq):  # type: ignore[no-untyped-def]
+def pull_back(
+    links: Any,
+    motion: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray],
+    weight: FloatArray,
+    grad_q: FloatArray,
+    grad_dq: FloatArray,
+    grad_ddq: FloatArray,
+) -> None:
     """Add the gradients of Σ weight · rows of the inertial columns by the tree's N joints to grad_… (N, samples).
 
     weight: (n, p, samples). motion: q, sin q, 1 − cos q, dq, ddq of the tree, (samples, N) each.

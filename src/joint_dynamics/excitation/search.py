@@ -31,20 +31,15 @@ from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.python_process import serve
 
 # (sharpness of the criterion, weight of broken limits, iterations). The first problem is smooth enough to see past the
-# corners of the last ones; what it ends at foretells what the last ends at, so that only the best of several goes on.
+# corners of the last ones. Its minimum predicts the last one's, so that only the best of several goes on.
 STAGES = ((4.0, 1e2, 80), (8.0, 1e3, 100), (16.0, 3e3, 120), (32.0, 1e4, 150))
-# slack kept at the samples beside what is lost between them, for the penalty is soft; and how much more of what was
-# missing all the same
-SAMPLE_SLACK, SLACK_GROWTH = 0.005, 1.2
-# what the last stage leaves broken between the samples is made up for by more slack at them
-CORRECTION = (32.0, 1e4, 40)
-CORRECTIONS = 3
-MEMORY = 30
-ATTEMPTS = 100
-
-
-# shares of a random motion that are tried until one keeps every limit
-RANDOM_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
+SAMPLE_SLACK = 0.005  # share of a limit kept at the samples, beside the loss between them: the penalty is soft
+SLACK_GROWTH = 1.2  # factor of the missing slack by which the slack at the samples grows
+CORRECTION = (32.0, 1e4, 40)  # stage after the last, with more slack where limits are broken between samples
+CORRECTIONS = 3  # at most
+MEMORY = 30  # corrections of L-BFGS
+ATTEMPTS = 100  # random motions that are tried
+RANDOM_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)  # factors of a random motion, tried until one keeps every limit
 
 
 class OutOfTime(Exception):
@@ -125,7 +120,7 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
 def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[FeasibleMotion], None]) -> None:
     """Run one start until `deadline` (of time.monotonic) and report every motion that improves on the last.
 
-    Several random motions are improved a little, and the best of them as far as possible. The random numbers depend
+    Several random motions are improved a little, the best of them fully. The random numbers depend
     only on the seed and on `start`, not on the process. Raises NoMotionFound when no initial motion keeps the limits.
     """
     rng = np.random.default_rng([problem.settings.seed, start])

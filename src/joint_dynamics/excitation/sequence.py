@@ -153,8 +153,8 @@ SLOWING_TIMES = 0.05, 5.0, 24  # s, shortest and longest braking, and how many a
 class Braking(Trajectory):
     """The end of a motion that is stopped: the same path, slowing down to rest.
 
-    The motion goes on for `lead` first, if it has begun. From then on, at t = 0, time on the path runs as s(t) = t_0 +
-    t − t³/T² + t⁴/2T³, from full rate to zero without a jump in speed or acceleration; since it stays on the path,
+    The motion goes on for `lead` first, if it has begun. Then, from t = 0, time on the path runs as s(t) = t_0 +
+    t − t³/T² + t⁴/2T³. Its rate falls to zero without a jump in speed or acceleration. It stays on the path, so that
     clearance and position limits hold as on the motion itself. T is the shortest of a few at which no joint exceeds
     `BRAKING` times its allowed acceleration, which is proved.
 

@@ -142,8 +142,8 @@ class Trapezoids(Settings):
 class SlowReversals(Settings):
     """Very slow reversals over one turn, for kinematic error, backlash and presliding [M4 4.3, M6 5.2].
 
-    Every cycle moves forward and back with accelerations ±a in four phases +a −a −a +a, at rest at every reversal
-    (unequal ±a, as printed in [M6 eq 21], never comes to rest), and advances by `net`: a (t_1² − t_2²) = net,
+    Every cycle moves forward and back with accelerations ±a in four phases +a −a −a +a, at rest at every reversal.
+    (Unequal ±a, as printed in [M6 eq 21], never comes to rest.) It advances by `net`: a (t_1² − t_2²) = net,
     2 (t_1 + t_2) = cycle. With a net advance of 3°, a turn has 120 cycles with 240 reversals, and takes 17 minutes in
     cycles of 8.5 s.
     """

@@ -36,13 +36,13 @@ REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torqu
 Window = tuple[float | None, float | None]
 
 
-#: Nobody asks for these by name: a JointState may have them for some joints only, and is then read without them.
+#: Speeds in a JointState that may be there for some joints only; they are left out then.
 OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """The joints, the tables of each quantity, in which each joint and each stamp occurs once, and what was left out.
+    """The joints, the tables of each quantity with each joint and each stamp once, and notes on omissions.
 
     received: the same tables with all samples; others: tables with positions of further joints.
     """
@@ -253,7 +253,7 @@ def _merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
 
 
 def _leave_out(merged: dict[str, list[Table]], joints: Sequence[str], name: str) -> list[str]:
-    """Drop what is nowhere a number, and speeds that some joints lack.
+    """Drop quantities without any number, and speeds that some joints lack.
 
     Raise for other quantities that some joints lack.
     """

@@ -12,27 +12,28 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""rosbag2 recordings, read with the library rosbags (no ROS installation is needed), and definitions of their messages.
+"""rosbag2 recordings, read without a ROS installation, and definitions of their messages.
 
-Building a type store of a whole ROS distribution takes longer than reading a recording of a minute.
+MCAP files are read with the package mcap, SQLite databases and bags compressed by file or message with rosbags.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.documents import parse_yaml, read_text
+from joint_dynamics.documents import check_regular, parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import JOINT_STATE, TEMPERATURE, absolute, topic_regex
 from joint_dynamics.recording.joint_state_bytes import JointStateReader
-from joint_dynamics.recording.mcap_file import check_checksums, unfinished_bag
+from joint_dynamics.recording.mcap_file import McapFile, Topic
 from joint_dynamics.recording.samples import Samples
 
-#: The same in all distributions from Humble on.
+#: The same in all distributions from Humble on. A type store of a whole distribution takes longer to build than a
+#: recording of a minute takes to read.
 STANDARD = {
     'std_msgs/msg/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',
     'std_msgs/msg/MultiArrayDimension': 'string label\nuint32 size\nuint32 stride\n',
@@ -55,26 +56,23 @@ CONTROL_MSGS = {
 ZSTD = b'\x28\xb5\x2f\xfd'
 
 
-def typestore(connections: Sequence[Any]) -> Any:
-    """Return the rosbags type store for these connections.
+def typestore(topic: Topic) -> Any:
+    """Return the rosbags type store for the messages of one topic.
 
-    Standard messages, and others as the bag defines them, or as `CONTROL_MSGS` does where it defines none.
+    Standard messages are known; others follow the topic's own definition, or `CONTROL_MSGS` where it has none.
     """
-    from rosbags.interfaces import MessageDefinitionFormat
     from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
     store = get_typestore(Stores.EMPTY)
     types: dict[str, Any] = {}
     for name, text in STANDARD.items():
         types |= get_types_from_msg(text, name)
-    for connection in connections:
-        definition, defined = connection.msgdef, {}
-        if connection.msgtype in types:
-            continue
-        if definition.format == MessageDefinitionFormat.MSG:
-            defined = get_types_from_msg(definition.data, connection.msgtype)
-        elif definition.format == MessageDefinitionFormat.IDL:
-            defined = get_types_from_idl(definition.data)
+    if topic.kind not in types:
+        defined: dict[str, Any] = {}
+        if topic.encoding == 'ros2msg':
+            defined = get_types_from_msg(topic.definition, topic.kind)
+        elif topic.encoding in ('ros2idl', 'omgidl'):
+            defined = get_types_from_idl(topic.definition)
         else:
             for name, text in CONTROL_MSGS.items():
                 defined |= get_types_from_msg(text, name)
@@ -92,7 +90,13 @@ def message_definition(kind: str) -> tuple[str, str]:
     JointDynamicsError
         Where the type is unknown.
     """
-    store = _all_types()
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types: dict[str, Any] = {}
+    for name, text in CONTROL_MSGS.items():
+        types |= get_types_from_msg(text, name)
+    store.register(types)
     if kind not in store.fielddefs:
         raise JointDynamicsError(
             f'{kind}: expected a message type of the common packages or control_msgs, found another'
@@ -100,141 +104,170 @@ def message_definition(kind: str) -> tuple[str, str]:
     return 'ros2msg', store.generate_msgdef(kind, ros_version=2)[0]
 
 
-@lru_cache
-def type_hash(kind: str) -> str:
-    """Return the hash of a message type (REP 2016), empty where it is unknown."""
-    store = _all_types()
-    return store.hash_rihs01(kind) if kind in store.fielddefs else ''
-
-
-@lru_cache
-def _all_types() -> Any:
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    store = get_typestore(Stores.ROS2_JAZZY)
-    types: dict[str, Any] = {}
-    for name, text in CONTROL_MSGS.items():
-        types.update(get_types_from_msg(text, name))
-    store.register(types)
-    return store
-
-
 def read_bag(path: Path, samples: Samples) -> None:
     """Add all messages of a bag that the inputs need; `path` is a rosbag2 folder, a .mcap or a .db3 file.
 
-    A recording with MCAP storage that was never ended (no metadata.yaml, or no end of the file) is read up to its last
-    whole chunk, with a note that says so.
+    An MCAP recording without metadata.yaml, or without the end of its file, is read up to its last whole chunk, with a
+    note.
 
     Raises
     ------
     JointDynamicsError
         When the bag cannot be read to its end, or a topic is missing, of another type, or empty.
     """
-    with ExitStack() as stack:
-        with _reading(path):
-            bag = _opened(path, samples)
-            stack.callback(bag.close)
-        for connection in bag.connections:
-            if not isinstance(connection.topic, str) or not isinstance(connection.msgtype, str):
-                raise JointDynamicsError(
-                    f'{path}: expected name and type of every topic as text in metadata.yaml, found '
-                    f'{str(connection.topic)[:60]!r} of {str(connection.msgtype)[:60]!r}'
-                )
-        available = {connection.topic: connection.msgtype for connection in bag.connections}
-        wanted = choose_topics(path, available, samples)
-        connections = [connection for connection in bag.connections if connection.topic in wanted]
-        stated = dict.fromkeys(wanted, 0)
-        for connection in connections:
-            count = connection.msgcount
-            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 2**63:
-                raise JointDynamicsError(
-                    f'{path}: expected a number of messages on {connection.topic} in metadata.yaml, '
-                    f'found {str(count)[:60]!r}'
-                )
-            stated[connection.topic] += count
-        empty = [topic for topic in wanted if not stated[topic]]
-        if empty:
-            raise JointDynamicsError(
-                f'{path}: expected messages on each of its topics, found none on {", ".join(empty)}'
-            )
-        with _reading(path):
-            read = _read(path, bag, connections, samples)
-        for topic, count in stated.items():
-            if not read[topic] >= count:
-                raise JointDynamicsError(
-                    f'{path}: expected {count} messages on {topic}, as is stated, found {read[topic]}: truncated '
-                    'or damaged'
-                )
-        samples.notes += _unread_temperatures(available, samples)
-
-
-def _opened(path: Path, samples: Samples) -> Any:
-    """Return the bag, open: what rosbags reads, or one that was never ended."""
-    # Imported here: half of the start-up time of the command line otherwise.
-    from rosbags.rosbag2 import Reader
-
-    unfinished = unfinished_bag(path)
-    if unfinished is not None:
-        samples.notes.append(unfinished.note)
-        return unfinished
-    if path.is_dir() and not (path / 'metadata.yaml').is_file():
-        there = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
-        raise JointDynamicsError(
-            f'{path}: expected metadata.yaml in a rosbag2 folder, found {there} (a recording that was not ended? '
-            '`ros2 bag reindex` writes it)'
-        )
-    if not _covered_by_checksums(path):
-        samples.unprotected = '; the file has no checksums that would tell whether it is damaged'
-    reader = Reader(path)
-    reader.open()
-    return reader
-
-
-def _read(path: Path, bag: Any, connections: list[Any], samples: Samples) -> dict[str, int]:
-    """Hand the messages of the connections on; return how many there were by topic."""
-    store = typestore(connections)
-    readers = {item.topic: JointStateReader() for item in connections if item.msgtype == JOINT_STATE}
-    counts = {item.topic: 0 for item in connections}
-    try:
-        for connection, received, raw in bag.messages(connections):
+    decoders: dict[str, Callable[[bytes], Any]] = {}
+    counts: dict[str, int] = {}
+    with _reading(path):
+        bag = _opened(path)
+        for topic, received, raw in bag.messages(lambda topic: _is_read(topic, samples)):
             if raw.startswith(ZSTD):
                 raise JointDynamicsError(
                     'expected the folder of a recording with messages compressed one by one, found its file: '
                     'only metadata.yaml says how'
                 )
-            topic = connection.topic
-            message: Any = readers[topic].read(raw) if topic in readers else None
-            if message is None:
-                message = store.deserialize_cdr(raw, connection.msgtype)
-            samples.add_message(topic, message, received)
-            counts[topic] += 1
-    except JointDynamicsError as error:
-        raise JointDynamicsError(f'{path}: {error}') from None
-    return counts
+            if topic.name not in decoders:
+                decoders[topic.name], counts[topic.name] = _decoder(topic), 0
+            samples.add_message(topic.name, decoders[topic.name](raw), received)
+            counts[topic.name] += 1
+        note = bag.unfinished()
+        wanted = [name for name, topic in bag.topics.items() if _is_read(topic, samples)]
+        _refuse_missing(bag.topics, samples)
+        for name, stated in {} if note else bag.counts.items():
+            is_number = type(stated) is int and stated >= 0
+            if not is_number or not (name not in wanted or counts.get(name, 0) >= stated):
+                raise JointDynamicsError(
+                    f'expected {str(stated)[:60]} messages on {name}, as is stated, found {counts.get(name, 0)}: '
+                    'truncated or damaged'
+                )
+        if empty := [name for name in wanted if name not in counts]:
+            raise JointDynamicsError(f'expected messages on each of its topics, found none on {", ".join(empty)}')
+    samples.notes += [*note, *_unread_temperatures(bag.topics, samples)]
 
 
-def _covered_by_checksums(path: Path) -> bool:
-    """Check metadata.yaml and the checksums of MCAP files; return whether these cover all messages."""
-    files = [path]
-    if path.is_dir():
-        # rosbags reads it without bounds
-        parse_yaml(read_text(path / 'metadata.yaml', f'{path}: metadata.yaml'), f'{path}: metadata.yaml')
-        files = sorted(item for item in path.iterdir() if item.suffix in ('.mcap', '.db3'))
+class _McapBag:
+    """The MCAP files of one recording. `topics` and `counts` are complete after reading.
+
+    Parameters
+    ----------
+    files
+        in their order.
+    counts
+        messages by topic, from metadata.yaml; None: from the file.
+    is_ended
+        whether the recorder ended the recording; None: the file says so.
+    """
+
+    def __init__(self, files: Sequence[Path], counts: Mapping[str, Any] | None, is_ended: bool | None):
+        self._files = [McapFile(file) for file in files]
+        self._counts, self._is_ended = counts, is_ended
+
+    @property
+    def topics(self) -> dict[str, Topic]:
+        """All topics by name."""
+        return {name: topic for file in self._files for name, topic in file.topics.items()}
+
+    @property
+    def counts(self) -> Mapping[str, Any]:
+        """Stated numbers of messages by topic."""
+        return self._files[0].counts if self._counts is None else self._counts
+
+    def messages(self, is_read: Callable[[Topic], bool]) -> Iterator[tuple[Topic, int, bytes]]:
+        """Yield topic, time of reception [ns] and bytes of the messages of the topics that are read."""
+        chosen: dict[Topic, bool] = {}
+        for file in self._files:
+            for topic, received, raw in file.messages():
+                if topic not in chosen:
+                    chosen[topic] = is_read(topic)
+                if chosen[topic]:
+                    yield topic, received, raw
+
+    def unfinished(self) -> list[str]:
+        """Return a note on a recording that was never ended, in a list; raise for a finished one that is cut."""
+        cut = [file for file in self._files if not file.ended]
+        if cut and self._is_ended:
+            raise JointDynamicsError(f'expected whole files, found {cut[0].path.name} without an end: truncated')
+        if not cut and self._is_ended is not False:
+            return []
+        if not self.topics:
+            raise JointDynamicsError('expected messages, found a recording that ends before its first whole chunk')
+        left_out = sum(file.left_out for file in cut)
+        return [f'never ended: read up to its last whole chunk ({left_out} bytes after it left out)']
+
+
+class _RosbagsBag:
+    """The same of a bag that rosbags reads."""
+
+    def __init__(self, path: Path):
+        from rosbags.interfaces import MessageDefinitionFormat as Format
+        from rosbags.rosbag2 import Reader
+
+        self._reader = Reader(path)
+        self._reader.open()
+        encodings = {Format.MSG: 'ros2msg', Format.IDL: 'ros2idl', Format.NONE: ''}
+        self._topics = {
+            each.id: Topic(each.topic, each.msgtype, encodings[each.msgdef.format], each.msgdef.data)
+            for each in self._reader.connections
+        }
+        self.topics = {topic.name: topic for topic in self._topics.values()}
+        self.counts: dict[str, Any] = {each.topic: each.msgcount for each in self._reader.connections}
+
+    def messages(self, is_read: Callable[[Topic], bool]) -> Iterator[tuple[Topic, int, bytes]]:
+        """Yield topic, time of reception [ns] and bytes of the messages of the topics that are read."""
+        with closing(self._reader) as reader:
+            connections = [each for each in reader.connections if is_read(self._topics[each.id])]
+            for connection, received, raw in reader.messages(connections) if connections else ():
+                yield self._topics[connection.id], received, bytes(raw)
+
+    def unfinished(self) -> list[str]:
+        """Return no note: rosbags reads finished bags only."""
+        return []
+
+
+def _opened(path: Path) -> _McapBag | _RosbagsBag:
+    has_metadata = ((path if path.is_dir() else path.parent) / 'metadata.yaml').is_file()
+    if not path.is_dir():
+        return _McapBag([path], None, has_metadata or None) if path.suffix == '.mcap' else _RosbagsBag(path)
+    if not has_metadata:
+        files = [item for item in path.iterdir() if item.suffix == '.mcap' and not item.name.startswith('.')]
+        if len(files) == 1:
+            return _McapBag(files, None, False)
+        there = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
+        raise JointDynamicsError(
+            f'expected metadata.yaml in a rosbag2 folder, found {there} (a recording that was not ended? '
+            '`ros2 bag reindex` writes it)'
+        )
+    # rosbags reads it without bounds
+    document = parse_yaml(read_text(path / 'metadata.yaml', 'metadata.yaml'), 'metadata.yaml')
+    information = document['rosbag2_bagfile_information']
+    files = [path / name for name in information['relative_file_paths']]
     for file in files:
-        if not file.is_file():
-            raise JointDynamicsError(f'{path}: expected a file, found that {file.name} is none')
-    return bool(files) and all(
-        file.suffix == '.mcap' and file.stat().st_size and check_checksums(file) for file in files
-    )
+        check_regular(file, file.name)
+    mode = str(information.get('compression_mode', '')).lower()
+    if information['storage_identifier'] != 'mcap' or mode in ('file', 'message'):
+        return _RosbagsBag(path)
+    topics = information['topics_with_message_count']
+    counts = {str(each['topic_metadata']['name']): each['message_count'] for each in topics}
+    return _McapBag(files, counts, True)
+
+
+def _decoder(topic: Topic) -> Callable[[bytes], Any]:
+    """Return a function that makes a message of its bytes."""
+    store, reader = typestore(topic), JointStateReader()
+
+    def decode(raw: bytes) -> Any:
+        message: Any = reader.read(raw) if topic.kind == JOINT_STATE else None
+        return store.deserialize_cdr(raw, topic.kind) if message is None else message
+
+    return decode
 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever the bag library raises on damaged data into one line; it has no common class for that."""
+    """Turn errors into one line with the path; the libraries have no common class for damaged data."""
     try:
         yield
-    except JointDynamicsError:
-        raise
+    except JointDynamicsError as error:
+        raise JointDynamicsError(f'{path}: {error}') from None
     except Exception as error:
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise JointDynamicsError(
@@ -242,60 +275,42 @@ def _reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def choose_topics(path: Path, available: Mapping[str, str], samples: Samples) -> set[str]:
-    """Return the topics to read.
+def _matches(pattern: str, topic: str, samples: Samples) -> bool:
+    """Return whether a topic is one of a pattern's, of a requested joint."""
+    match = topic_regex(pattern).fullmatch(absolute(topic))
+    if match is None or '{joint}' not in pattern or samples.joint_names is None:
+        return match is not None
+    return samples.settings.names.get(match['joint'], match['joint']) in samples.joint_names
 
-    Raises JointDynamicsError when one that an input needs is missing or of another type.
-    """
-    wanted: set[str] = set()
-    listed = ', '.join(f'{topic} ({kind})' for topic, kind in sorted(available.items())) or 'none'
+
+def _is_read(topic: Topic, samples: Samples) -> bool:
+    """Return whether an input needs a topic; raise JointDynamicsError where it has another type than expected."""
     for item in samples.inputs:
         for pattern, kind in item.topics.items():
-            matches = {
-                topic: match for topic in available if (match := topic_regex(pattern).fullmatch(absolute(topic)))
-            }
-            if '{joint}' in pattern and samples.joint_names is not None:
-                matches = {
-                    topic: match
-                    for topic, match in matches.items()
-                    if samples.settings.names.get(match['joint'], match['joint']) in samples.joint_names
-                }
-            if not matches:
-                raise JointDynamicsError(f'{path}: expected topic {absolute(pattern)} ({kind}), found {listed}')
-            for topic in matches:
-                if available[topic] != kind:
-                    raise JointDynamicsError(f'{path}: expected {kind} on {topic}, found {available[topic]}')
-                wanted.add(topic)
-    return wanted
+            if _matches(pattern, topic.name, samples):
+                if topic.kind != kind:
+                    raise JointDynamicsError(f'expected {kind} on {topic.name}, found {topic.kind}')
+                return True
+    return False
 
 
-def _unread_temperatures(available: Mapping[str, str], samples: Samples) -> list[str]:
-    """Return a note of the temperatures among the topics `available` (topic: type) that no setting reads, if any.
+def _refuse_missing(available: Mapping[str, Topic], samples: Samples) -> None:
+    """Raise JointDynamicsError for the first topic of an input that is not available."""
+    for item in samples.inputs:
+        for pattern, kind in item.topics.items():
+            if not any(_matches(pattern, name, samples) for name in available):
+                listed = ', '.join(f'{topic.name} ({topic.kind})' for topic in sorted(available.values())) or 'none'
+                raise JointDynamicsError(f'expected topic {absolute(pattern)} ({kind}), found {listed}')
 
-    Friction follows them; the note names the setting that reads them.
-    """
+
+def _unread_temperatures(available: Mapping[str, Topic], samples: Samples) -> list[str]:
+    """Return a note on temperatures without a setting that reads them, in a list; friction depends on them."""
     patterns = [topic_regex(pattern) for item in samples.inputs for pattern in item.topics]
     unread = sorted(
-        absolute(topic)
-        for topic, kind in available.items()
-        if kind == TEMPERATURE and not any(pattern.fullmatch(absolute(topic)) for pattern in patterns)
+        absolute(name)
+        for name, topic in available.items()
+        if topic.kind == TEMPERATURE and not any(pattern.fullmatch(absolute(name)) for pattern in patterns)
     )
     if not unread:
         return []
-    listed = ', '.join(unread[:3]) + (f' and {len(unread) - 3} more' if len(unread) > 3 else '')
-    pattern = _common_pattern([topic.split('/') for topic in unread], samples)
-    setting = pattern or f'[{", ".join(unread)}]'
-    return [f'temperatures on {listed} are not used: `temperatures: {setting}` under `recording:` reads them']
-
-
-def _common_pattern(paths: list[list[str]], samples: Samples) -> str | None:
-    """Return the one topic with {joint} that all of these are, split at their slashes, None where there is none."""
-    if len({len(path) for path in paths}) != 1:
-        return None
-    names = set(samples.joint_names or ())
-    for place, elements in enumerate(zip(*paths, strict=True)):
-        others = {(*path[:place], *path[place + 1 :]) for path in paths}
-        known = names & {samples.settings.names.get(element, element) for element in elements}
-        if len(others) == 1 and (known or (not names and len(paths) > 1)):
-            return '/'.join([*paths[0][:place], '{joint}', *paths[0][place + 1 :]])
-    return None
+    return [f'temperatures are not used: `temperatures: [{", ".join(unread)}]` under `recording:` reads them']

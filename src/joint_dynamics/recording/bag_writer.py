@@ -21,7 +21,6 @@ The names follow `ros2 bag record`: FOLDER/FOLDER_0.mcap.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -32,31 +31,19 @@ import yaml
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
-from joint_dynamics.recording.bag import message_definition, type_hash
+from joint_dynamics.recording.bag import message_definition
 
-FLUSH_EVERY = 0.2
-"""s of the wall between two chunks.
-
-What is lost where the process is killed waited for this, for the next look (`flush_when_due`) and for the processor:
-less than the half second that is documented, as long as the latter two are less than 0.3 s.
-"""
-VERSION = 9
-LIBRARY = 'joint_dynamics'
-"""Who wrote a file, in its header."""
-_NEVER = 2**63 - 1
+FLUSH_EVERY = 0.2  # s between two chunks; with the time to the next look a killed process loses less than 0.5 s
+VERSION = 9  # of metadata.yaml
 
 
 class BagWriter:
     """Writes messages as a new rosbag2 folder.
 
-    The folder is locked (flock) while it is written; an unfinished one without a lock was left behind.
-
     Parameters
     ----------
     folder
-        of the recording; it must not exist, or have no file of that name.
-    file_name
-        of the MCAP file; None: as `ros2 bag record` names it.
+        of the recording; it must not exist, or be empty.
 
     Raises
     ------
@@ -65,44 +52,39 @@ class BagWriter:
         and the file is as if the process had been killed.
     """
 
-    def __init__(self, folder: str | Path, file_name: str | None = None):
+    def __init__(self, folder: str | Path):
         # Imported here: half of the start-up time of the command line otherwise.
         from mcap.writer import Writer
 
         self.folder = Path(folder)
-        self.file = self.folder / (file_name or storage_name(self.folder))
+        self.file = self.folder / f'{self.folder.name}_0.mcap'
         self.error = ''
         self._channels: dict[str, int] = {}
         self._schemas: dict[str, int] = {}
         self._topics: dict[str, tuple[str, int]] = {}
-        self._first, self._last = _NEVER, 0
+        self._first: int | None = None
+        self._last = 0
         with self._writing():
             self._stream = self.file.open('xb')
-            fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX)
             self._writer = Writer(self._stream)
-            self._writer.start('ros2', LIBRARY)
+            self._writer.start('ros2', 'joint_dynamics')
             self._stream.flush()
         self._flushed = time.monotonic()
 
-    def write(
-        self, topic: str, kind: str, received: int, data: bytes, definition: tuple[str, str] | None = None
-    ) -> None:
+    def write(self, topic: str, kind: str, received: int, data: bytes) -> None:
         """Add one message of type `kind` (`package/msg/Name`): its CDR bytes as they came, received at this time (ns).
 
-        Parameters
-        ----------
-        definition
-            encoding (ros2msg or ros2idl) and text of the type; None: looked up, and JointDynamicsError is raised where
-            it is unknown.
+        Raises JointDynamicsError for an unknown type.
         """
         if self.error:
             return
         if topic not in self._channels:
-            self._add_topic(topic, kind, definition or message_definition(kind))
+            self._add_topic(topic, kind)
         with self._writing():
             self._writer.add_message(self._channels[topic], received, data, received)
             self._topics[topic] = kind, self._topics[topic][1] + 1
-            self._first, self._last = min(self._first, received), max(self._last, received)
+            self._first = received if self._first is None else min(self._first, received)
+            self._last = max(self._last, received)
         self.flush_when_due()
 
     def flush(self) -> None:
@@ -120,13 +102,8 @@ class BagWriter:
         if time.monotonic() - self._flushed > FLUSH_EVERY:
             self.flush()
 
-    def close(self, file_name: str | None = None, **custom: str) -> None:
+    def close(self, **custom: str) -> None:
         """Write the index and metadata.yaml, with these `custom_data`.
-
-        Parameters
-        ----------
-        file_name
-            new name of the MCAP file; None: unchanged.
 
         Raises
         ------
@@ -139,9 +116,8 @@ class BagWriter:
                     self._writer.finish()
                     self._stream.flush()
                     os.fsync(self._stream.fileno())
-                    if file_name is not None:
-                        self.file = self.file.replace(self.folder / file_name)
-                    write_metadata(self.folder, self._metadata(custom))
+                    text = yaml.safe_dump(self._metadata(custom), sort_keys=False, allow_unicode=True)
+                    write_atomically(self.folder / 'metadata.yaml', text)
         finally:
             self.abandon()
 
@@ -151,8 +127,8 @@ class BagWriter:
         with contextlib.suppress(OSError):
             self._stream.close()
 
-    def _add_topic(self, topic: str, kind: str, definition: tuple[str, str]) -> None:
-        encoding, text = definition
+    def _add_topic(self, topic: str, kind: str) -> None:
+        encoding, text = message_definition(kind)
         if kind not in self._schemas:
             self._schemas[kind] = self._writer.register_schema(kind, encoding, text.encode())
         self._channels[topic] = self._writer.register_channel(
@@ -162,8 +138,8 @@ class BagWriter:
 
     def _metadata(self, custom: Mapping[str, str]) -> dict[str, Any]:
         count = sum(number for _, number in self._topics.values())
-        start = {'nanoseconds_since_epoch': self._first if count else 0}
-        duration = {'nanoseconds': self._last - self._first if count else 0}
+        first = self._first or 0
+        start, duration = {'nanoseconds_since_epoch': first}, {'nanoseconds': self._last - first}
         topics = [
             {
                 'topic_metadata': {
@@ -171,7 +147,7 @@ class BagWriter:
                     'type': kind,
                     'serialization_format': 'cdr',
                     'offered_qos_profiles': [],
-                    'type_description_hash': type_hash(kind),
+                    'type_description_hash': '',
                 },
                 'message_count': number,
             }
@@ -208,13 +184,3 @@ class BagWriter:
         except OSError as error:
             self.error = f'{self.folder}: expected a recording that can be written, found: {error.strerror or error}'
             raise JointDynamicsError(self.error) from None
-
-
-def storage_name(folder: Path) -> str:
-    """Return the name of the MCAP file of a recording."""
-    return f'{folder.name}_0.mcap'
-
-
-def write_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
-    """Write metadata.yaml, whole or not at all; raise JointDynamicsError where that fails."""
-    write_atomically(folder / 'metadata.yaml', yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True))

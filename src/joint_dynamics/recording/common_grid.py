@@ -37,14 +37,11 @@ from joint_dynamics.signals.alignment import (
 )
 
 Array = FloatArray
-#: rad: a step from one sample to the next that is this close to a turn is a turn.
-TURN_TOLERANCE = 1.0
-#: Where no setting says: the longer of these is the longest gap that is bridged, in periods of the signal and in s.
-GAP_PERIODS, GAP_SECONDS = 5, 0.02
-#: s from a grid point to the nearest sample, at most, where no setting says and no longer gap is bridged.
-ALIGNMENT_SECONDS = 0.025
-#: Longest grid: three hours at 5 kHz.
-MAX_POINTS = 54_000_000
+TURN_TOLERANCE = 1.0  # rad, distance to a turn of a step from one sample to the next that counts as a turn
+GAP_PERIODS = 5  # periods of the signal, default of the longest gap that is bridged
+GAP_SECONDS = 0.02  # s, its lower bound
+ALIGNMENT_SECONDS = 0.025  # s from a grid point to the nearest sample, least default of the bound
+MAX_POINTS = 54_000_000  # of a grid: three hours at 5 kHz
 
 
 @dataclass
@@ -144,7 +141,7 @@ class Aligner:
         odd = first_beyond(table.quantity, time, values, limit) or jump(table.quantity, time, values)
         if odd is not None:
             what = f'{table.quantity} of {joints[odd.column]} on {table.source}'
-            self.notes.append(note_of(self.name, what, odd, self.settings.implausible, self.samples.unprotected))
+            self.notes.append(note_of(self.name, what, odd, self.settings.implausible))
 
     def _unwrap(self, table: Table, joints: Sequence[str], values: Array) -> Array:
         """Take out jumps by a turn: drivers give the angle of a joint without stops between -π and π."""

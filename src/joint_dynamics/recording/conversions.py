@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is changed of signals as they are read: motor signals reflected to the joint side, and stated corrections.
+"""Changes of signals as they are read: motor signals reflected to the joint side, and stated corrections.
 
 One drive per joint: θ = q_m / r, τ = r τ_m with the gear ratio r (negative where the motor turns the other way).
 Coupled drives, as joints 5 and 6 of a Stäubli TX40: q_m = R (θ − θ_0) and τ = T τ_m with constant matrices R and T = Rᵀ
@@ -38,7 +38,8 @@ from joint_dynamics.settings import Parameter, PerJoint, Settings, setting
 from joint_dynamics.settings.base import per_joint
 
 Array = FloatArray
-POSITIONS, EFFORTS = ('q', 'dq', 'theta', 'dtheta'), ('tau', 'current')
+POSITIONS = ('q', 'dq', 'theta', 'dtheta')
+EFFORTS = ('tau', 'current')
 
 
 def _not_zero(ratio: PerJoint) -> str | None:

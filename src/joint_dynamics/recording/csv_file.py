@@ -37,10 +37,11 @@ from joint_dynamics.recording.samples import Samples
 COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp', 'load_torque': 'load'}
 QUANTITY_OF = {column: quantity for quantity, column in COLUMNS.items()}
 NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
-#: Bounds of a file: bytes, columns, characters of a line; and of its time, s.
-MAX_BYTES, MAX_COLUMNS, MAX_LINE, MAX_SECONDS = 8 * 1024**3, 1000, 1_000_000, 1e8
-#: As written: a float has this many significant decimals at most.
-EXACT = '%.17g'
+MAX_BYTES = 8 * 1024**3
+MAX_COLUMNS = 1000
+MAX_LINE = 1_000_000  # characters
+MAX_SECONDS = 1e8  # s, from the first to the last sample
+EXACT = '%.17g'  # format without rounding: a float has 17 significant decimals at most
 NOT_MEASURED = ': a signal is read of every joint or of none'
 
 

@@ -28,16 +28,12 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 
-TOLERANCE = 0.1
-"""A change within this share of a step from a multiple is one of it: changes of any size are, by chance, in 2 · 0.1 of
-all cases."""
-SHARE = 0.95
-"""So many of the small changes have to be multiples: of 20 changes of any size 19 are with a probability of 1e-12."""
-LARGEST = 20
-"""Changes beyond this many steps are not looked at: rounding of the numbers themselves adds up over larger ones."""
+TOLERANCE = 0.1  # steps from a multiple; of changes of any size a share of 2 · 0.1 lies within it by chance
+SHARE = 0.95  # of the small changes, least that are multiples; 19 of 20 are so by chance with a probability of 1e-12
+LARGEST = 20  # steps of the largest change examined; rounding of the numbers adds up over larger ones
 MIN_CHANGES = 20
-MULTIPLES, EACH = 3, 3
-"""At least 3 different multiples, each 3 times: at a constant speed all changes are alike, which is no step."""
+MULTIPLES = 3  # least number of different multiples; at a constant speed all changes are alike, without any step
+EACH = 3  # least number of changes of each of them
 MAX_CANDIDATES = 200
 
 
@@ -95,7 +91,7 @@ def _step_of(changes: FloatArray) -> float | None:
         small = changes[: np.searchsorted(changes, (LARGEST + 0.5) * candidate)]
         if len(small) < MIN_CHANGES:
             continue
-        # the changes themselves are rounded: the step is what they agree on
+        # the changes are rounded: the step is their median
         step = float(np.median(small[np.abs(small - candidate) < TOLERANCE * candidate]))
         fits = _multiples(small, step)
         _, times = np.unique(np.round(small[fits] / step), return_counts=True)

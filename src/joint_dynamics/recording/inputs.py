@@ -114,7 +114,7 @@ class JointStateInput(Input):
         return tuple(name for name in (self.position, self.velocity, self.effort) if name)
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
-        """Yield up to three samples: position, velocity and effort, as far as they are configured and present."""
+        """Yield up to three samples: position, velocity and effort, of those configured and present."""
         stamp = self._stamp(message, received)
         for quantity, values in (
             (self.position, message.position),

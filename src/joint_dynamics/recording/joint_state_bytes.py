@@ -14,9 +14,9 @@
 
 """The bytes of `sensor_msgs/JointState`, which come a thousand times a second, read as views of one array.
 
-rosbags and rclpy make one Python object per field, rclpy one per number: two to three times what the bytes cost
-themselves. The layout is looked up, not parsed, for a publisher sends the same names again and again. What is laid out
-in another way than plain CDR says, or is broken, is left to the library's own reader, which refuses it or knows better.
+rosbags and rclpy make one Python object per field, rclpy one per number, which takes two to three times as long. The
+layout is looked up, not parsed: a publisher sends the same names again and again. Other and broken layouts are left to
+the library's own reader.
 
 The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1).
 """
@@ -31,10 +31,8 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 
 _ORDERS = {b'\x00\x00': '>', b'\x00\x01': '<'}
-LAYOUTS = 16
-"""Layouts of one topic that are remembered: of so many publishers, or orders of names."""
-_START = 12
-"""Where the frame stands, behind the encoding and the stamp."""
+LAYOUTS = 16  # of one topic that are remembered: publishers, or orders of names
+_START = 12  # place of the frame, after the encoding and the stamp
 
 
 class Stamp(NamedTuple):
@@ -62,10 +60,10 @@ class JointStateView(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What messages of one length have in common that are laid out alike.
+    """The common layout of messages of one length.
 
-    parts unpacks the stamp, and then what has to be as in `marks`: the head, and how many numbers each field has.
-    fields: (count, place) of each.
+    parts unpacks the stamp, and then the head and the count of each field, equal to `marks` in every message of this
+    layout. fields: (count, place) of each.
     """
 
     frame_id: str
@@ -123,7 +121,7 @@ def _layout_of(data: bytes, order: str) -> _Layout | None:
             name, at = _text(data, number, at)
             names.append(name)
         at = aligned(at, 4)
-        # skipping what is not looked at
+        # skipping names and numbers
         form, end, fields = f'{order}4xiI{at - _START}s', at, []
         for _ in range(3):
             (size,) = number.unpack_from(data, at)

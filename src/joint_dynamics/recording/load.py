@@ -14,28 +14,24 @@
 
 """Recordings as named on the command line: a path with an optional window, and short names for messages.
 
-In a folder of recordings, recording_1, recording_2, …, none is overwritten, interrupted ones are completed, and refused
-ones state the reason.
+In a folder of recordings, recording_1, recording_2, …, none is overwritten.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import math
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-from joint_dynamics.documents import check_regular, parse_yaml, read_text
+from joint_dynamics.documents import check_regular
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned import Window
 from joint_dynamics.recording.bag import read_bag
-from joint_dynamics.recording.bag_writer import LIBRARY, BagWriter, storage_name, write_metadata
+from joint_dynamics.recording.bag_writer import BagWriter
 from joint_dynamics.recording.csv_file import read_csv
-from joint_dynamics.recording.mcap_file import library_of, stored_messages, unfinished_file
 from joint_dynamics.recording.samples import Samples
 
 NUMBER = r'[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.'
@@ -48,7 +44,7 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
     Raises
     ------
     JointDynamicsError
-        For any defect of the file: what was expected and what was found.
+        For any defect of the file.
     """
     path, window = parse_spec(spec)
     if not path.exists():
@@ -150,77 +146,3 @@ def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
         raise JointDynamicsError(
             f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}'
         ) from None
-
-
-def end_unfinished(folder: str | Path) -> list[str]:
-    """Complete unfinished recordings of this package in a folder with an index and metadata.yaml.
-
-    Those that a process still writes are left alone.
-
-    The data up to the last complete chunk are written to a new file, which then replaces the old one. Return a message
-    for each, also on failure, which leaves the recording unchanged.
-    """
-    lines = []
-    with contextlib.suppress(OSError):
-        for path in sorted(Path(folder).expanduser().glob('recording_*')):
-            try:
-                if (count := _end(path)) is not None:
-                    lines.append(f'{path} was never ended: {count} messages kept')
-            except (JointDynamicsError, OSError) as error:
-                lines.append(
-                    f'{path} was never ended, and that could not be made up for: {" ".join(str(error).split())}'
-                )
-    return lines
-
-
-def refuse_recording(path: str | Path, reason: str) -> None:
-    """Write into a recording's metadata.yaml (`custom_data`) why it was refused.
-
-    Raises JointDynamicsError where that fails.
-    """
-    path = Path(path)
-    metadata = parse_yaml(read_text(path / 'metadata.yaml', str(path)), f'{path}: metadata.yaml')
-    information = metadata['rosbag2_bagfile_information']
-    information['custom_data'] = {**(information.get('custom_data') or {}), 'refused': reason}
-    write_metadata(path, metadata)
-
-
-def _end(path: Path) -> int | None:
-    """Write a recording anew and end it.
-
-    Return its number of messages, or None where it is none, ended, or being written.
-    """
-    file = unfinished_file(path) if path.is_dir() else None
-    # a link leads to what is not of this folder; `ros2 bag record` locks nothing: what it writes here may be going on
-    if file is None or path.is_symlink() or file.is_symlink() or library_of(file) != LIBRARY:
-        return None
-    with _lock(file) as free:
-        # the one who held the lock may have ended it meanwhile
-        if not free or unfinished_file(path) != file:
-            return None
-        part = path / f'.{file.name}.part'
-        part.unlink(missing_ok=True)
-        writer = BagWriter(path, part.name)
-        count = 0
-        try:
-            for stored in stored_messages(file):
-                writer.write(stored.topic, stored.kind, stored.received, stored.data, stored.definition)
-                count += 1
-            writer.close(storage_name(path), recovered='the recording was never ended; what was whole of it was kept')
-        except JointDynamicsError:
-            writer.abandon()
-            part.unlink(missing_ok=True)
-            raise
-        return count
-
-
-@contextlib.contextmanager
-def _lock(file: Path) -> Iterator[bool]:
-    """Hold the lock of a file; give whether it was free."""
-    with file.open('rb') as stream:
-        try:
-            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True

@@ -34,23 +34,16 @@ from joint_dynamics.recording.recording import Recording
 from joint_dynamics.signals.alignment import resample
 
 Array = FloatArray
-RATE, CANDIDATES, SHORTEST = 100.0, 40, 0.5
-"""The search works at 100 Hz, on at most 40 lags of 0.5 s or more."""
-MOVING = 0.3
-"""A stretch counts as motion when its speed is at least this share of the recording's (rms).
-
-So that a long rest is no repetition.
-"""
-
-TURNS = 5
-"""How often the lag may move on; a lag in half samples of the thinned motion is off by a few of them."""
-
-
+RATE = 100.0  # Hz, of the search
+CANDIDATES = 40  # lags examined
+SHORTEST = 0.5  # s, shortest lag
+MOVING = (
+    0.3  # share of the recording's rms speed, least of a stretch that counts as motion: a long rest repeats nothing
+)
+TURNS = 5  # steps of the lag while it is refined; in half samples of the thinned motion it is off by a few of them
+# Difference of positions one lag apart, as a share of the joint's deviation from its mean position (rms), or of a tenth
+# of the largest deviation of all joints.
 TOLERANCE = 0.05
-"""Of a joint's deviation from its mean position (rms), or of a tenth of the largest such of all joints if that is more.
-
-By so much may its positions one lag later differ.
-"""
 
 
 @dataclass(frozen=True)
@@ -86,8 +79,7 @@ def find_repetition(recording: Recording, period: float | None = None) -> Repeti
     speed = np.diff(scaled, axis=0)
     sample = step * recording.period
     for peak in _candidates(speed, sample) if period is None else [round(period / sample)]:
-        # what rests before and after pulls a peak of the correlation aside by a sample or two, and a period is no whole
-        # number of them
+        # rests before and after shift a peak of the correlation by some samples, and a period may end between two
         runs = [
             (run, lag) for lag in peak + np.arange(-4, 5) / 2 if (run := _longest_run(scaled, speed, lag)) is not None
         ]
@@ -199,7 +191,7 @@ def _refined(q: FloatArray, lag: int, step: int) -> float:
         least = int(np.argmin(distance))
         if 0 < least < len(lags) - 1:
             break
-        # The least is at an end, where a parabola says nothing: on to that side, as far as there are lags.
+        # The least is at an end, where a parabola says nothing: continue on that side.
         if abs(int(lags[least]) - lag) < step or turn == TURNS - 1:
             return float(lags[least])
         lag = int(lags[least])

@@ -36,7 +36,7 @@ SHORTEST = 2.5
 def align_pieces(samples: Samples, name: str, window: Window) -> list[dict[str, Any]]:
     """Return the recording in pieces between gaps that are too long to be bridged, each named `name@t0:t1`.
 
-    Without such a gap there is one piece, that of `align`. The notes of the first piece state what was left out.
+    Without such a gap there is one piece, that of `align`. The notes of the first piece list the omissions.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def _pieces_between_gaps(aligner: Aligner, tables: Sequence[Table]) -> tuple[lis
 
 
 def _gaps(aligner: Aligner, table: Table) -> list[tuple[float, float, tuple[float, str]]]:
-    """Return begin and end of each gap inside the grid, s, with the longest that is allowed and what has it.
+    """Return begin and end of each gap inside the grid, s, with the longest allowed gap and its signal.
 
-    Where numbers that are none may be interpolated, joint by joint: each is missing by itself.
+    Where NaN may be interpolated, each joint has gaps of its own.
     """
     time: FloatArray = np.asarray((table.stamps - aligner.origin) * 1e-9, dtype=np.float64)
     finite = np.isfinite(table.values)

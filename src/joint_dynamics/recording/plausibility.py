@@ -14,11 +14,12 @@
 
 """Checks of plausibility: impossible recordings are refused, odd ones noted.
 
-A flipped bit, a wrong unit or a jumping encoder leads to values that no joint can have. This does not replace a
-checksum: a flip in the last digits of a number is not visible. The bounds are far from anything that joints do, so that
-no real recording is refused: orders of magnitude beyond the robot's limits (or, without limits, beyond any arm), a
-position that leaves its neighbours faster than any drive accelerates, a speed or torque ten times its usual size for
-one sample.
+A flipped bit, a wrong unit or a jumping encoder leads to values that no joint can have. A flip in the last digits of a
+number is not visible. The bounds are far from anything that joints do, so that no real recording is refused:
+
+- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm
+- a position that leaves its neighbours faster than any drive accelerates
+- a speed or torque ten times its ordinary size for one sample
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
 
 Array = FloatArray
-#: Quantity -> its unit (of a joint that slides: m for rad, N for N·m), and beyond what no joint of any arm is. A
+#: Quantity -> its unit (of a joint that slides: m for rad, N for N·m), and the largest magnitude of any arm's joint. A
 #: multi-turn joint may count a thousand turns.
 _QUANTITIES = {
     'q': ('rad', 1e4),
@@ -50,42 +51,23 @@ _QUANTITIES = {
 }
 UNIT = {quantity: unit for quantity, (unit, _) in _QUANTITIES.items()}
 ANY_ARM = {quantity: largest for quantity, (_, largest) in _QUANTITIES.items()}
-POSITION, EFFORT = ('q', 'theta', 'motor_position'), ('tau', 'load_torque', 'current', 'motor_torque')
-ORDERS = 100.0
-"""Times a limit of the robot that a value may be.
-
-Limits in URDFs are often placeholders, two orders of magnitude are none.
-"""
-ACCELERATION = 2000.0
-"""rad/s²: faster than any joint of an arm gathers speed.
-
-A position that needs more between two samples did not come from one.
-"""
-RESOLUTION = 1e-3
-"""rad: coarsest encoder whose step is no jump."""
-AMONG, TIMES = 0.99, 20.0
-"""A deviation is out of the ordinary when it is TIMES the one that this share of all samples stays below."""
-MAX_TIMES_USUAL = 10.0
-"""Times the usual magnitude of a speed or a torque that one sample alone may be off its neighbours."""
-REPEATED, NEIGHBOURS = 2.5, 5
-"""Steps that a position may be off because samples were repeated; samples on each side by which a step is measured."""
-NO_EFFORT = 1e-6
-"""N·m (N, A): no sensor resolves less; a signal within it of its mean is constant."""
-ROUNDING = 1e-9
-"""Share of a signal's magnitude that computing it may change."""
-STILL = 1e-9
-"""rad (m) and rad/s (m/s): a position or speed that changes by no more does not change."""
-FEWEST = 20
-"""Samples below which nothing can be called usual."""
-CONTRADICTION = 0.5
-"""Share of a joint's distances over a tenth of a second by which its speeds may contradict them.
-
-Unit, sign or order wrong: 1 and more.
-"""
-WINDOW, MOVES = 0.1, 0.005
-"""s, over which speeds are summed up; rad, the rms distance over it from which a joint counts as moving."""
-NEEDS_EFFORT = 0.01
-"""rad (m): a joint that moves by more than this needs a torque that changes."""
+POSITION = ('q', 'theta', 'motor_position')
+ORDERS = 100.0  # times the robot's limit, largest plausible value; limits in URDFs are often placeholders
+ACCELERATION = 2000.0  # rad/s², beyond any joint of an arm
+RESOLUTION = 1e-3  # rad, step of the coarsest encoder
+AMONG = 0.99  # quantile of the deviations from the neighbours' mean that gives the ordinary deviation
+TIMES = 20.0  # ordinary deviations, largest of a plausible sample
+MAX_TIMES_USUAL = 10.0  # times the ordinary magnitude of a speed or torque, largest deviation of one sample
+REPEATED = 2.5  # steps by which repeated samples may displace a position
+NEIGHBOURS = 5  # samples on each side that give the length of a step
+NO_EFFORT = 1e-6  # N·m (N, A), below the resolution of any sensor; a signal within it of its mean is constant
+ROUNDING = 1e-9  # share of a signal's magnitude, of the rounding in its computation
+STILL = 1e-9  # rad (m) and rad/s (m/s), largest change of a constant position or speed
+FEWEST = 20  # samples, least that define the ordinary
+CONTRADICTION = 0.5  # share of the distances over WINDOW; with a wrong unit, sign or order speeds are off by 1 and more
+WINDOW = 0.1  # s, over which speeds are integrated
+MOVES = 0.005  # rad, rms distance over WINDOW of a moving joint
+NEEDS_EFFORT = 0.01  # rad (m), distance beyond which a joint needs a changing torque
 
 
 @dataclass(frozen=True)
@@ -120,9 +102,9 @@ def bounds(
     return greatest
 
 
-def note_of(name: str, what: str, odd: ImplausibleValue, implausible: str, further: str = '') -> str:
+def note_of(name: str, what: str, odd: ImplausibleValue, implausible: str) -> str:
     """Return the note on a value of `what`, or refuse it where `implausible` says so."""
-    note = f'{what} at {odd.time:.6g} s is not what a joint does: {odd.what}{further}'
+    note = f'{what} at {odd.time:.6g} s is not what a joint does: {odd.what}'
     if implausible == 'refuse':
         raise JointDynamicsError(
             f'{name}: expected what a joint does, found that {note} (recording.implausible: note lets it pass)'
@@ -151,7 +133,7 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     share = (before / (before + after))[:, None]
     with np.errstate(over='ignore', invalid='ignore'):
         off = np.abs(values[1:-1] - (1 - share) * values[:-2] - share * values[2:])
-    # a few damaged samples, three deviations each, are not what is usual
+    # a few damaged samples, three deviations each, are not ordinary
     among = max(0.0, min(AMONG, 1 - 12 / len(off)))
     usual = np.quantile(off, among, axis=0)
     if quantity in POSITION:

@@ -178,7 +178,7 @@ class Recording:
     ) -> list[Recording]:
         """Read a recording in pieces between gaps that are too long to be bridged; in one piece without such a gap.
 
-        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out.
+        A piece is named `PATH@t0:t1`, and the notes of the first list the omissions.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Recording:
         Raises
         ------
         JointDynamicsError
-            When there is neither a torque nor a current with gains.
+            Without a torque, and without a current with gains.
         """
         if self.current is not None and drive_gains is not None:
             return self.current * per_joint(drive_gains, self.joint_names, f'{self.name}: drive gain', others=True)

@@ -54,7 +54,7 @@ S = TypeVar('S', bound=Settings)
 
 
 def named(text: str) -> str | None:
-    """Return what is expected instead of an empty name; None for a name."""
+    """Return the expectation that an empty name breaks; None for a name."""
     return None if text else 'a text that is not empty'
 
 

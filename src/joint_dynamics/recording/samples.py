@@ -154,8 +154,6 @@ class Samples:
         sources that replace the others for their joints.
     notes : list of str
         of the reader of a file.
-    unprotected
-        addition to messages on implausible values, set by readers of files without checksums.
     """
 
     def __init__(
@@ -165,7 +163,6 @@ class Samples:
         limits: JointLimits | None = None,
     ):
         self.limits = limits
-        self.unprotected = ''
         self.notes: list[str] = []
         self.joint_names = None if joint_names is None else tuple(joint_names)
         self.settings = RecordingSettings.from_mapping(settings)

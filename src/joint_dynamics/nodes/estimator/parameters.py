@@ -102,9 +102,7 @@ TOPICS = (
     publishes('~/stiffness_covariance', 'std_msgs/Float64MultiArray', 'their covariance, joints × order × order'),
     *(
         publishes(
-            f'~/estimates/{name}',
-            'sensor_msgs/JointState',
-            f'by joint name, position: {meaning}, in {unit}; effort: its standard deviation, where one is known',
+            f'~/estimates/{name}', 'sensor_msgs/JointState', f'position: {meaning} [{unit}]; effort: standard deviation'
         )
         for name, (unit, meaning) in QUANTITIES.items()
     ),

@@ -55,7 +55,7 @@ class MotionSender:
     joint_names
         (n,) of the robot.
     states
-        what is heard of it.
+        joint states of it.
     rate
         points per second [Hz].
     """

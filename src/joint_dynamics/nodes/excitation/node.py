@@ -48,8 +48,9 @@ from joint_dynamics.nodes.interfaces.trajectory_controller import (
     TrajectoryOutput,
 )
 
-LEAD = 1.0
-"""A motion begins so long after it was sent [s]: a controller that gets it later joins in the middle, with a jump."""
+LEAD = (
+    1.0  # s from sending a motion to its begin; a controller that gets it later would join in the middle, with a jump
+)
 
 
 class ExcitationNode(DynamicsNode):
@@ -58,12 +59,19 @@ class ExcitationNode(DynamicsNode):
     Attributes
     ----------
     states
-        RobotStates as heard. controller: ControllerWatch. output: where motions go. All of the last configuration.
+        joint states as heard.
+    controller
+        the controller's own state.
+    output
+        topic or action of the motions.
     playback
-        the motion with its approach and its braking; None where there is none yet. planned: the motion of a plan that
-        was not started yet. planning: a plan in the making.
+        the motion with its approach and its braking; None without one.
+    planned
+        the motion of a plan, not started yet; None without one.
+    planning
+        the plan in the making; None without one.
     playing
-        what the controller has, or None.
+        the motion that the controller has; None without one.
 
     """
 
@@ -219,7 +227,7 @@ class ExcitationNode(DynamicsNode):
         return f'at rest in {self._stop("~/stop was called"):.2f} s'
 
     def _stop(self, reason: str) -> float:
-        """Brake on the path of what is being played, from where the controller is on it.
+        """Brake on the path of the motion, from the controller's place on it.
 
         Return how long that takes [s].
 

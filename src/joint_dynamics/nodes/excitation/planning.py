@@ -31,7 +31,7 @@ from joint_dynamics.settings import ParameterValues
 
 @dataclass(frozen=True)
 class PlanJob:
-    """What is to be planned: for which robot, by which settings, beside which motions that were played before."""
+    """One motion to plan: for which robot, by which settings, beside which motions that were played before."""
 
     robot: RobotModel
     settings: PlanSettings
@@ -67,7 +67,7 @@ class Planning:
         return self._worker.pid
 
     def receive(self) -> None:
-        """Take what has come; never waits."""
+        """Take the messages that have come, without waiting."""
         self.better = False
         for message in self._worker.poll():
             content = message.get('done', message)

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is wrong with a node, and why, on /diagnostics: every second, and at once when it changes.
+"""The conditions of a node on /diagnostics, every second and on change, and its state as lines of the log.
 
-At the console, at INFO, one line each: what the node has become, what it waits for, what to call next.
+A line of the log says the node's new state, a missing input, or the next call.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from rclpy.node import Node
 
 from joint_dynamics.nodes.framework.tables import STATE
 
-FIRST_MESSAGE_TIMEOUT = 2.0
-"""An input that has not spoken for so long after configuring is named, and what to do about a document that has not
-come [s]: a node that has just started hears of topics that are there only after a while."""
+FIRST_MESSAGE_TIMEOUT = (
+    2.0  # s after configuring; a missing input or document is reported then, as discovery takes time
+)
 TRIGGER = 'ros2 service call {} std_srvs/srv/Trigger'
-# What each node does from now on, and what comes next; names in braces are resolved as the node's own.
+# The work of each active node, and the next call; names in braces are resolved as the node's own.
 NEXT_STEPS = {
     'excitation': (
         f'nothing moves yet; next: {TRIGGER.format("{~/start}")}, before it, without a trajectory_file, {{~/plan}}'
@@ -66,7 +66,7 @@ class Console:
         self._waits_since: float | None = None
 
     def state(self, level: bytes, message: str, *, autostart: bool) -> None:
-        """Say once what the node has become: `message` is its state, what it waits for, or why a transition failed."""
+        """Log a new state once: `message` is the state, the missing document, or the reason of a failed transition."""
         now = time.monotonic()
         if message == self._state:
             if self._waits_since is not None and now - self._waits_since > FIRST_MESSAGE_TIMEOUT:
@@ -143,10 +143,13 @@ def clock_jump(node: Any, seconds: float) -> None:
     node.get_logger().warning(line, throttle_duration_sec=10.0)
 
 
-OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
-_TICK, _EVERY = 0.1, 10
-LASTING = 10.0
-"""Time [s] for which what is over already is shown."""
+OK = DiagnosticStatus.OK
+WARN = DiagnosticStatus.WARN
+ERROR = DiagnosticStatus.ERROR
+STALE = DiagnosticStatus.STALE
+_TICK = 0.1  # s
+_EVERY = 10  # ticks between two messages without a change
+LASTING = 10.0  # s for which an event is shown
 
 
 class Diagnostics:
@@ -184,7 +187,7 @@ class Diagnostics:
         )
 
     def happened(self, name: str, level: bytes, message: str) -> None:
-        """Set a condition that is over already, to be forgotten after LASTING s of the wall."""
+        """Set the condition of an event, to be forgotten after LASTING s of the wall."""
         self.set(name, level, message)
         self._ends[name] = time.monotonic() + LASTING
 
@@ -233,7 +236,7 @@ class Diagnostics:
         self._publisher.publish(array)
 
     def tick(self) -> None:
-        """Forget what is over; publish what has changed, and all of it from time to time."""
+        """Forget old events; publish all conditions after a change, and every second."""
         for name in [name for name, end in self._ends.items() if time.monotonic() > end]:
             self.clear(name)
         self._ticks += 1

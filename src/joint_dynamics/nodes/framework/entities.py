@@ -125,11 +125,11 @@ class EntityNode(Node):
     Attributes
     ----------
     TOPICS
-        what the node offers beside the rows every node has.
+        of the node, beside the rows of every node.
     ROBOT, DESCRIPTION
         whether it needs the robot, and the dynamics description; each has a topic of its own.
     parameters : NodeParameters
-        present values by name. diagnostics: what is wrong and why.
+        present values by name.
     streams
         subscription -> whether it is prompt: those whose messages come by the hundred a second (`StreamExecutor`).
     """

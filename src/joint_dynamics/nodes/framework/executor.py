@@ -14,11 +14,11 @@
 
 """The executor for nodes that take thousands of messages a second.
 
-rclpy's own builds a set of everything that may become ready (subscriptions, some ten services, timers) for every
-message that comes, waits, runs one callback as a coroutine, and wakes itself to build the set again: four times what it
-costs to take the message. `StreamExecutor` asks the middleware for the messages of **streams** by themselves, as many
-as there are at each look, and for everything else fifty times a second. A stream that is `prompt` wakes it, one that is
-not is looked at every few milliseconds. A node without messages waits for everything at once, as rclpy does.
+rclpy's own builds a set of all subscriptions, services and timers for every message, waits, runs one callback as a
+coroutine, and wakes itself to build the set again. That takes four times as long as taking the message.
+`StreamExecutor` takes the messages of **streams** directly, all that have come at each look, and looks at everything
+else fifty times a second. A `prompt` stream wakes it; others are looked at every few milliseconds. A node without
+messages waits for everything at once, as rclpy does.
 """
 
 from __future__ import annotations
@@ -38,16 +38,11 @@ from rclpy.executors import (
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rosgraph_msgs.msg import Clock
 
-STREAM_WAIT = 0.005
-"""Longest time [s] for which the message of a stream that is not prompt waits to be looked at."""
-LOOK_PERIOD = 0.02
-"""Time [s] between two looks at what is no stream, while streams flow."""
-FLOWING_TIME = 0.1
-"""Time [s] after the last message for which streams count as flowing."""
-MAX_IN_A_TURN = 64
-"""Messages of one stream that are taken before others get their turn, and callbacks of one look at what is none."""
-QUICK_TIMER = 0.01
-"""Timers with a shorter period [s] than this wake the executor themselves while streams flow."""
+STREAM_WAIT = 0.005  # s, longest wait of a message on a stream that is not prompt
+LOOK_PERIOD = 0.02  # s between two looks at everything but streams, while streams flow
+FLOWING_TIME = 0.1  # s after the last message for which streams count as flowing
+MAX_IN_A_TURN = 64  # messages of one stream before the next one's turn, and callbacks of one look at everything else
+QUICK_TIMER = 0.01  # s, period below which a timer wakes the executor while streams flow
 
 
 def _never() -> bool:
@@ -108,7 +103,7 @@ class StreamExecutor(SingleThreadedExecutor):
         return entity
 
     def _run_ready(self) -> None:
-        """Run what is ready and no stream, without waiting."""
+        """Run all that is ready except streams, without waiting."""
         self._apart = True
         for _ in range(MAX_IN_A_TURN):
             if self._run_next(0.0, _never) is None:
@@ -148,7 +143,7 @@ class StreamExecutor(SingleThreadedExecutor):
         waiting.wait(int(seconds * 1e9))
 
     def _drain(self) -> None:
-        """Take what has come on every stream, and call the timers that are due."""
+        """Take the messages of every stream, and call the timers that are due."""
         for stream in self._streams:
             taken = 0
             try:

@@ -37,14 +37,13 @@ from joint_dynamics.nodes.framework.tables import TopicRow, publishes, subscribe
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
-PERIOD = 0.1
-"""Time between two beats [s], of the wall: simulated time may stand still."""
+PERIOD = 0.1  # s of the wall between two beats; simulated time may stand still
 LEASE = Duration(seconds=1.0)
 HEARTBEAT = QoSProfile(depth=1, liveliness=LivelinessPolicy.MANUAL_BY_TOPIC, liveliness_lease_duration=LEASE)
 """Beats are assertions of a writer's liveliness; a listener may ask for this lease or a longer one."""
+# s: with another heart beating already when one is lost (a process started anew at once), the lost one counts as at
+# work if any was within this time.
 RECENT_WORK = 3.0
-"""Where another heart beats already when one is lost (a process that was started anew at once), the lost one counts as
-at work when any was in the last so many seconds."""
 BEAT_ROW = publishes(
     '~/heartbeat',
     'std_msgs/Bool',
@@ -54,7 +53,7 @@ BEAT_ROW = publishes(
 
 
 def listening_row(source: str, use: str) -> TopicRow:
-    """Return the row of the topic by which a node listens to the heart of `source`; use: what it does with it."""
+    """Return the row of the topic by which a node listens to the heart of `source`; use: the reaction to it."""
     return subscribes(f'{source}/heartbeat', 'std_msgs/Bool', f'whether {source} lives: {use}')
 
 
@@ -105,7 +104,7 @@ class HeartbeatWatch:
 
     def _changed(self, event: QoSLivelinessChangedInfo) -> None:
         if event.not_alive_count_change <= 0:
-            # It has come or gone in good order, or what was lost is forgotten by the middleware.
+            # It has come or gone in good order, or the middleware has forgotten a lost one.
             if not self.lost and event.alive_count == 0:
                 self._node.diagnostics.clear(self._condition)
             return

@@ -50,11 +50,9 @@ if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
 
 CONFIGURED = ('inactive', 'active', 'activating', 'deactivating')
-SUCCESS, FAILURE, FAULT = (
-    TransitionCallbackReturn.SUCCESS,
-    TransitionCallbackReturn.FAILURE,
-    TransitionCallbackReturn.ERROR,
-)
+SUCCESS = TransitionCallbackReturn.SUCCESS
+FAILURE = TransitionCallbackReturn.FAILURE
+FAULT = TransitionCallbackReturn.ERROR
 
 
 class DynamicsNode(EntityNode):
@@ -68,13 +66,17 @@ class DynamicsNode(EntityNode):
     Attributes
     ----------
     NAME, PARAMETERS
-        what the node is called, and takes beside the rows every node has; TOPICS, ROBOT, DESCRIPTION: see `EntityNode`.
+        name, and parameters beside the rows of every node; TOPICS, ROBOT, DESCRIPTION: see `EntityNode`.
     robot, description
-        set before `configure` is called, as far as ROBOT and DESCRIPTION say.
+        set before `configure` is called, where ROBOT and DESCRIPTION say so.
     sources
-        where the documents come from: `robot` and `description`, as far as the node takes them.
+        of the documents `robot` and `description`.
     parameters : NodeParameters
-        present values by name. diagnostics: what is wrong and why. is_active: whether the state is active.
+        present values by name.
+    diagnostics
+        conditions of the node.
+    is_active
+        whether the state is active.
     """
 
     NAME: ClassVar[str]
@@ -122,7 +124,7 @@ class DynamicsNode(EntityNode):
     # Hooks.
 
     def configure(self) -> None:
-        """Build what the parameters ask for; robot and description are there."""
+        """Build everything for the parameters; robot and description are loaded."""
 
     def activate(self) -> None:
         """Begin to work."""
@@ -131,7 +133,7 @@ class DynamicsNode(EntityNode):
         """Stop; also called before shutdown when the node is active, with the publishers still working."""
 
     def cleanup(self) -> None:
-        """Release what `configure` built, apart from topics, services and timers."""
+        """Release everything that `configure` built except topics, services and timers."""
 
     def on_time_jump(self, delta: float) -> None:
         """Drop state that depends on time: the node's clock went back by `delta` < 0 s; called while configured."""
@@ -213,11 +215,11 @@ class DynamicsNode(EntityNode):
         return self._transition('deactivate', 'inactive', self.deactivate, lambda: Node.on_deactivate(self, state))
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Call the hook, then destroy what was created while configuring."""
+        """Call the hook, then destroy the topics, services and timers of the configuration."""
         return self._transition('clean up', 'unconfigured', self.cleanup, self.destroy_entities)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Deactivate and clean up as far as needed."""
+        """Deactivate and clean up."""
 
         def work() -> None:
             if self.is_active:
@@ -326,8 +328,8 @@ def end_state_machine(node: Node) -> None:
     """Destroy the lifecycle services and the publisher of transitions of a node that is destroyed.
 
     They belong to the state machine, which holds the node too, and with it the DDS participant. Left to the garbage
-    collector all of them stay in the ROS graph, where others find services that nobody answers; and when they vanish
-    together, later, Fast DDS can lose count of those that remain, whose clients then wait for good.
+    collector they stay in the ROS graph as services without answers. When they vanish together later, Fast DDS can lose
+    count of the remaining ones, and their clients wait forever.
     """
     state_machine, node._state_machine = node._state_machine, Ended()
     if not isinstance(state_machine, Ended):

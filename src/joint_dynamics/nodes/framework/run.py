@@ -14,7 +14,7 @@
 
 """Run one node as a process: a clean end on SIGINT and SIGTERM, with status 0 and the node's own shutdown done.
 
-What is chosen of Fast DDS before the node is made, is here as well.
+Also sets the transport of Fast DDS before the node is made.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.python_process import Stop, leave
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-LOOK = 0.2
-"""Longest time [s] until the executor notices a signal."""
-_SWITCH = 0.0005
-"""Longest time [s] for which a thread of a node keeps the interpreter while the executor waits (Python: 0.005)."""
-RANGE, LOCALHOST_ONLY, PEERS = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS'
+LOOK = 0.2  # s, longest time until the executor notices a signal
+_SWITCH = 0.0005  # s, longest time for which a thread keeps the interpreter while the executor waits (Python: 0.005)
+RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+LOCALHOST_ONLY = 'ROS_LOCALHOST_ONLY'
+PEERS = 'ROS_STATIC_PEERS'
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
-PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
-"""Of Fast DDS 3 and 2."""
+PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')  # of Fast DDS 3 and 2
 LOCALHOST = Path(__file__).with_name('fastdds_localhost.xml')
 
 
@@ -52,7 +51,7 @@ def without_shared_memory(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables to set so that Fast DDS uses UDP alone.
 
     A process that is killed while it holds a lock in shared memory stops every other that writes to the same reader:
-    within `publish`, for good, and with Python's lock held. Over UDP nobody waits for a process that is gone.
+    within `publish`, for good, and with Python's lock held. Over UDP no process waits for another.
 
     Returns
     -------

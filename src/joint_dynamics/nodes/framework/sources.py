@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def create_sources(node: EntityNode) -> dict[str, LatchedText]:
-    """Return the documents that a node takes: `robot`, `description`, as far as ROBOT and DESCRIPTION say."""
+    """Return the documents that a node takes: `robot`, `description`, where ROBOT and DESCRIPTION say so."""
 
     def source(name: str, topic: str) -> LatchedText:
         def changed() -> None:

@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a node takes and gives, from its tables: parameters, topics, services.
+"""Tables of a node's parameters, topics and services, and the qualities of service of topics.
 
-A node lists its parameters as rows; everything else (declaration, ranges for the tools, the reason of a refusal, the
-table in docs/) follows from the rows, so that they cannot disagree. So do the documentation of its topics and services,
-and the policies of who may use them. The qualities of service that topics have are here as well.
+A node lists its parameters as rows. Their declaration, ranges for tools, the reasons of refusals and the tables in
+docs/ follow from the rows.
 """
 
 from __future__ import annotations
@@ -230,7 +229,7 @@ def documentation_table(rows: Iterable[ParameterRow]) -> str:
 class TopicRow:
     """One topic or service: name as given to rclpy (`~/…` private, else relative), type, direction, meaning, units.
 
-    A service with `ends` only ends what was begun, and no launch can withhold it.
+    A service with `ends` only ends a running action; no launch can withhold it.
     """
 
     name: str

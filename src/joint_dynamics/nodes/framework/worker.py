@@ -14,8 +14,7 @@
 
 """A node's long work in a thread (`Background`) or a process of its own (`Worker`): the node goes on listening.
 
-A process sends whatever its work says on the way, at last `{'done': …}` or `{'failed': text}`; when the node ends, in
-whatever way, the process ends.
+A process sends messages of its work, at last `{'done': …}` or `{'failed': text}`. It ends with the node.
 """
 
 from __future__ import annotations
@@ -30,22 +29,19 @@ from joint_dynamics import python_process
 from joint_dynamics.errors import JointDynamicsError, one_line
 
 T = TypeVar('T')
-CANCEL_TIMEOUT = 2.0
-"""Longest wait [s] for cancelled work to end; what has not ended by then ends with the process."""
-NICENESS = 5
-"""The robot's driver may share this machine."""
+CANCEL_TIMEOUT = 2.0  # s, longest wait for cancelled work to end; later it ends with the process
+NICENESS = 5  # of the process: the robot's driver may share this machine
 
 
 class CancelledError(Exception):
-    """Nobody wants the outcome any more."""
+    """The work was cancelled."""
 
 
 class Background(Generic[T]):
     """Calls `work(say)` in a thread.
 
-    `outcome` is None while it lasts, then what it returned or the exception it raised.
-
-    `say(line)` keeps a line on how far it is, in `line`, and raises CancelledError once `cancel` was called.
+    `outcome` is None until the work has ended, then its result or its exception. `say(line)` keeps its progress in
+    `line`, and raises CancelledError after `cancel`.
     """
 
     def __init__(self, work: Callable[[Callable[[str], None]], T], line: str = ''):
@@ -74,7 +70,7 @@ class Background(Generic[T]):
 
 
 class Worker:
-    """A process of its own that does `job` by `do_job`; `poll` returns what it has sent.
+    """A process of its own that does `job` by `do_job`; `poll` returns its messages.
 
     Parameters
     ----------
@@ -82,7 +78,7 @@ class Worker:
         `module:function` that calls `do_job`; the job is handed over in a thread: a long recording takes the process a
         while to read.
     what
-        it does, for the line on a defect.
+        name of the work, for the line on a defect.
     """
 
     def __init__(self, target: str, job: Any, what: str):
@@ -92,7 +88,7 @@ class Worker:
         threading.Thread(target=self._process.send, args=(job,), daemon=True).start()
 
     def poll(self) -> list[dict[str, Any]]:
-        """Return what has come since the last call, in order; never waits.
+        """Return the messages since the last call, in order, without waiting.
 
         The last of all is {done: …} or {failed: text}, with a `defect` of its own words where it was one.
         """
@@ -124,7 +120,7 @@ def do_job(work: Callable[[Any, Callable[..., None]], Any]) -> int:
     Parameters
     ----------
     work
-        (job, send) → what is done; send(key=value, …) says something on the way. A JointDynamicsError of it is sent as
+        (job, send) → result; send(key=value, …) sends a message on the way. A JointDynamicsError of it is sent as
         `failed`, any other exception as `defect`.
     """
     receive, send = python_process.serve(NICENESS)

@@ -48,7 +48,7 @@ from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.output_files import prepare_folder, write_atomically
 from joint_dynamics.recording import RecordingBuilder
 
-HEARD_CHECK_EVERY = 20
+HEARD_CHECK_EVERY = 20  # joint states
 
 
 class IdentifierNode(DynamicsNode):
@@ -57,7 +57,9 @@ class IdentifierNode(DynamicsNode):
     Attributes
     ----------
     recording
-        what is being recorded, or None. worker: the process that identifies, or None.
+        the recording in progress; None without one.
+    worker
+        the process that identifies; None without one.
     motion_end
         of the motion being played, s of the node's clock; None without one.
 
@@ -86,7 +88,6 @@ class IdentifierNode(DynamicsNode):
         self._count = 0
         self._saving = Saving(self)
         if self.parameters['save_recordings']:
-            self._saving.end_leftovers(self._folder())
             try:
                 self._write_configuration()
             except JointDynamicsError as error:
@@ -164,7 +165,7 @@ class IdentifierNode(DynamicsNode):
         seconds, name = self.clock_time() - self._started, f'recording_{self._count}'
         (self._loaded if self._is_loaded else self._recordings).append((name, builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
-        saved = self._saving.end(name)
+        saved = self._saving.end()
         self._set_status('idle')
         loaded = ', loaded' * self._is_loaded
         if remark:
@@ -184,7 +185,6 @@ class IdentifierNode(DynamicsNode):
 
     def _clear(self) -> str:
         forgotten = len(self._recordings) + len(self._loaded)
-        self._saving.saved.clear()
         self._remarks.clear()
         self._ended = ''
         self._recordings.clear()
@@ -222,7 +222,6 @@ class IdentifierNode(DynamicsNode):
             validation,
             self._identification_settings(),
             str(self._folder()),
-            dict(self._saving.saved),
             dict(self._remarks),
         )
         self.worker = Worker('joint_dynamics.nodes.identifier.worker:serve_identification', job, 'identification')

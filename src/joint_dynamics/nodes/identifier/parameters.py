@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the identifier node takes and gives: its parameters and topics."""
+"""Parameters and topics of the identifier node."""
 
 from __future__ import annotations
 

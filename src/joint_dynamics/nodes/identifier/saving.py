@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.diagnostics import ERROR
-from joint_dynamics.nodes.framework.worker import Background
-from joint_dynamics.recording import BagWriter, end_unfinished, new_recording
+from joint_dynamics.recording import BagWriter, new_recording
 from joint_dynamics.recording.inputs import KEYS
 
 if TYPE_CHECKING:
@@ -33,27 +32,14 @@ if TYPE_CHECKING:
 
 
 class Saving:
-    """At most one recording being written; what goes wrong is an error in the diagnostics, under `recording`.
-
-    Attributes
-    ----------
-    saved
-        name -> folder of the recordings that were written whole.
-
-    """
+    """The recording that is written, at most one; a failure is an error in the diagnostics, under `recording`."""
 
     def __init__(self, node: DynamicsNode):
-        self.saved: dict[str, str] = {}
         self._node = node
         self._writer: BagWriter | None = None
         self._cut = ''
-        self._leftovers: Background[list[str]] | None = None
         # Names of interfaces come once, before any recording, which cannot be read without them.
         self._latched: dict[str, tuple[str, bytes]] = {}
-
-    def end_leftovers(self, folder: Path) -> None:
-        """Complete, in a thread, the recordings that an earlier node left unfinished when it was killed."""
-        self._leftovers = Background(lambda _: end_unfinished(folder))
 
     def begin(self, folder: Path, after: int, now: int) -> int:
         """Begin a recording at this time (ns); return its number, above `after` and all in the folder.
@@ -80,7 +66,7 @@ class Saving:
             except JointDynamicsError as error:
                 self._fail(f'{error}; it goes on in memory only')
 
-    def end(self, name: str) -> str:
+    def end(self) -> str:
         """End the recording; return what to say of it."""
         if self._writer is not None:
             folder = self._writer.folder
@@ -93,20 +79,15 @@ class Saving:
         if self._writer is None:
             return f'; cut on disk: {self._cut}' * bool(self._cut)
         self._writer = None
-        self.saved[name] = str(folder)
         return f'; saved as {folder}'
 
     def poll(self) -> None:
-        """Let nothing wait for the next message, and tell of leftovers; to be called several times a second."""
+        """Write messages that have waited long enough; to be called several times a second."""
         if self._writer is not None:
             try:
                 self._writer.flush_when_due()
             except JointDynamicsError as error:
                 self._fail(f'{error}; it goes on in memory only')
-        if self._leftovers is not None and (outcome := self._leftovers.outcome) is not None:
-            for line in [f'cannot end earlier recordings: {outcome}'] if isinstance(outcome, Exception) else outcome:
-                self._node.get_logger().warning(line)
-            self._leftovers = None
 
     def _fail(self, line: str) -> None:
         if self._writer is not None:

@@ -24,42 +24,24 @@ import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.worker import do_job
-from joint_dynamics.recording import Recording, RecordingBuilder, refuse_recording
+from joint_dynamics.recording import Recording, RecordingBuilder
 
 MOTION = 0.01  # rad or m; a recording in which no joint moves further shows encoder noise
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be identified.
+    """One identification."""
 
-    Attributes
-    ----------
-    robot
-        path or text of the robot; joints, mounting: as RobotModel.load takes them.
-    recordings
-        (name, filled builder) in the order recorded; validation: how many of the last ones only validate; loaded: those
-        with a payload.
-    settings
-        of the identification, as IdentificationSettings.from_config takes them.
-    folder
-        where the results go; saved: name -> folder of the recordings that were written, which say there if they were
-        refused.
-    remarks
-        name -> how a recording ended that did not end as planned.
-
-    """
-
-    robot: str
-    joints: tuple[str, ...]
-    mounting: tuple[float, ...]
-    recordings: tuple[tuple[str, RecordingBuilder], ...]
-    loaded: tuple[tuple[str, RecordingBuilder], ...]
-    validation: int
-    settings: dict[str, Any]
-    folder: str
-    saved: dict[str, str]
-    remarks: dict[str, str]
+    robot: str  # path or text of the robot, as RobotModel.load takes it
+    joints: tuple[str, ...]  # the same
+    mounting: tuple[float, ...]  # the same
+    recordings: tuple[tuple[str, RecordingBuilder], ...]  # (name, filled builder) in the order recorded
+    loaded: tuple[tuple[str, RecordingBuilder], ...]  # those with a payload
+    validation: int  # number of recordings, the last ones, that only validate
+    settings: dict[str, Any]  # as IdentificationSettings.from_config takes them
+    folder: str  # of the results
+    remarks: dict[str, str]  # name -> reason for the early end of a recording
 
 
 def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
@@ -101,8 +83,6 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
                 left_out[name] = ' '.join(
                     [*str(error).split(), *([f'({job.remarks[name]})'] if name in job.remarks else [])]
                 )
-                if name in job.saved:
-                    refuse_recording(job.saved[name], left_out[name])
         if len(usable) < needed:
             reasons = '; '.join(f'{name}: {reason}' for name, reason in left_out.items())
             raise JointDynamicsError(

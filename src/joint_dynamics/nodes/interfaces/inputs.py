@@ -16,8 +16,8 @@
 
 Parameters choose, adapters of `recording` read.
 
-Every sample reaches the node as (quantity, stamp [ns], joint names, values), the same as samples of a recorded file do.
-What can be wrong with messages that do arrive is said: a joint that nobody tells of, and stamps of another clock.
+Every sample reaches the node as (quantity, stamp [ns], joint names, values), as the samples of a recorded file do.
+Defects of the messages are reported: joints without states, and stamps of another clock.
 """
 
 from __future__ import annotations
@@ -46,17 +46,24 @@ RECENT_TIME = 10.0
 class InputSet:
     """The subscriptions of one node to the robot's signals, from `configure` to cleanup.
 
-    `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival.
-    Quantities are those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not
-    reflected yet; names are those of the robot. `on_message(topic, message, received [ns])` is called instead where the
-    node reads messages by itself (with a RecordingBuilder), `on_bytes(topic, type, data, received [ns])` before either,
-    with the topic's full name and the message as it came, and `after(topic)` when the samples of a message are through.
-    A message that cannot be read is counted and reported, never passed on. `prompt`: whether positions are looked at as
-    soon as they come, and what else came with them, or all of it some milliseconds later, which costs less
-    (`StreamExecutor`).
+    A message that cannot be read is counted and reported, never passed on. An input that replaces a quantity of others
+    (second encoders) never mixes with them: their samples are passed on for other joints only, and only after its first
+    message.
 
-    Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does
-    not have, and not before it has spoken: two sensors of one signal never mix.
+    Parameters
+    ----------
+    on_sample
+        called with (quantity, stamp [ns], names, values) for every sample, in the order of arrival. Quantities are
+        those of Recording, and motor_position, motor_velocity, motor_torque before reflection; names are the robot's.
+    on_message
+        called with (topic, message, received [ns]), for a node with a RecordingBuilder.
+    after
+        called with the topic after all samples of a message.
+    on_bytes
+        called first, with (full topic, type, bytes, received [ns]).
+    prompt
+        whether positions are read as soon as they come, or some milliseconds later, which costs less
+        (`StreamExecutor`).
     """
 
     def __init__(
@@ -228,19 +235,20 @@ class InputSet:
         return [names[k] for k in kept], [values[k] for k in kept]
 
 
-SETTLED = 1.0
-"""Time [s] after the first message by which every publisher has told of its joints."""
+SETTLED = 1.0  # s after the first message, by which every publisher has sent its joints
 
 
 class InputChecks:
-    """Looks at each message as it comes.
-
-    Says what is wrong in the diagnostics (`joints`, `clock`) and once in the log.
+    """Checks each message and reports defects in the diagnostics (`joints`, `clock`), each once in the log.
 
     Parameters
     ----------
-    node: whose robot and clock count. joint_states: the topic that tells of all joints; None: none does. names: name in
-    the messages -> joint of the robot.
+    node
+        with the robot and the clock.
+    joint_states
+        the topic with the states of all joints; None without one.
+    names
+        name in the messages -> joint of the robot.
     """
 
     def __init__(self, node: DynamicsNode, joint_states: str | None, names: Mapping[str, str]):
@@ -297,7 +305,7 @@ class InputChecks:
         return lines
 
     def report(self) -> None:
-        """Put what is wrong into the diagnostics; what is not any more leaves them."""
+        """Update the defects in the diagnostics."""
         unnamed = self.unnamed_joints()
         self._report(
             'joints',

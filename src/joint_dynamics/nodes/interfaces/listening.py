@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Live topics for who only wants to look, without lifecycle and parameters: a Recording of some seconds, and a table.
+"""Live topics for commands, without lifecycle and parameters.
 
-The latter is of what an estimator says (`joint-dynamics watch`).
+`listen` makes a Recording of some seconds (`doctor --live`), `watch` shows an estimator's messages as a table.
 """
 
 from __future__ import annotations
@@ -47,9 +47,8 @@ from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.report.live_table import Watched
 from joint_dynamics.robot import RobotModel
 
-SLOWEST = 50.0
-"""Times as long as asked for by this computer's clock, after which a simulation is waited for no more."""
-_WAKE = 0.05
+SLOWEST = 50.0  # times the requested duration by this computer's clock, after which a simulation counts as standing
+_WAKE = 0.05  # s
 
 
 def listen(
@@ -153,7 +152,7 @@ def _until(executor: SingleThreadedExecutor, done: Callable[[], bool], end: floa
 
 
 def _silence(node: Node, silent: list[str], kinds: dict[str, str], patience: float) -> str:
-    """Return what to say of topics that nobody publishes, with those that might be meant."""
+    """Return the message on topics without a publisher, with topics of the same type."""
     first = silent[0]
     wanted = node.resolve_topic_name(first)
     alike = [name for name, types in node.get_topic_names_and_types() if kinds[first] in types and name != wanted]
@@ -171,7 +170,7 @@ TORQUES = ('joint', 'external')
 
 
 class Listener:
-    """Hears one estimator; `watched` holds what it said last. It publishes nothing, and changes nothing."""
+    """Listens to one estimator; `watched` holds its last messages."""
 
     def __init__(self, node: Node, name: str):
         name = f'/{name.strip("/")}'
@@ -194,7 +193,7 @@ class Listener:
     def whole(self) -> bool:
         """Whether all estimates, and the diagnostics, were heard once.
 
-        It has a publisher for what it estimates alone; health is its last one, known here when its message has come.
+        An estimator has publishers of its own estimates only; health is the last of them.
         """
         topics = {quantity: f'{self.watched.node}/estimates/{quantity}' for quantity in QUANTITIES}
         wanted = {quantity for quantity, topic in topics.items() if self._node.count_publishers(topic)}
@@ -217,21 +216,20 @@ class Listener:
                 self._heard = time.monotonic()
 
 
-EVERY = 0.25
-"""Time between two tables [s]."""
+EVERY = 0.25  # s between two tables
 
 
 def watch(
     name: str, show: Callable[[Watched, float | None], None], *, seconds: float | None = None, once: bool = False
 ) -> bool:
-    """Show what the estimator `name` says, `EVERY` s; return whether it was ever heard.
+    """Show the last messages of the estimator `name`, every `EVERY` s; return whether any came.
 
     SIGINT and SIGTERM end it by KeyboardInterrupt, between two messages.
 
     Parameters
     ----------
     show
-        called with what was heard, and how many seconds ago.
+        called with the messages and their age [s].
     seconds
         how long, None: until interrupted.
     once

@@ -14,7 +14,7 @@
 
 """Messages from arrays: stamps, durations and joint states, and those of a thousand times a second as their bytes.
 
-rclpy makes one Python object per number and copies each field by its name: three times what the bytes cost themselves.
+rclpy makes one Python object per number and copies each field by its name, which takes three times as long.
 The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1), as in `recording.joint_state_bytes`.
 """
 
@@ -36,7 +36,8 @@ from joint_dynamics.errors import JointDynamicsError
 
 MAX_POINTS = 50_000  # of a trajectory; a spline through them takes less than the timeout of joint states
 _LITTLE = b'\x00\x01\x00\x00'
-_LITTLE_STAMP, _LITTLE_FLOAT = struct.Struct('<iI'), np.dtype('<f8')
+_LITTLE_STAMP = struct.Struct('<iI')
+_LITTLE_FLOAT = np.dtype('<f8')
 
 
 def message_class(name: str, form: str) -> type:

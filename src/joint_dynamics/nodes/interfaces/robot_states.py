@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the joint states say of a robot that is to be moved.
-
-Where it stands, whether it rests, and whether they arrive at all.
-"""
+"""The state of a robot before and while it is moved: position, rest, and the age of its joint states."""
 
 from __future__ import annotations
 
@@ -36,15 +33,9 @@ from joint_dynamics.nodes.interfaces.messages import seconds
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
-REST = 0.2
-"""Time [s] over which a robot has to rest before it counts as resting."""
-OTHER_CLOCK = 86400.0
-"""Stamps further from the own clock than this [s] come from another kind of clock."""
-MAX_LISTENING_STEP = 0.04
-"""Most that listening time goes on between two ticks [s].
-
-While the process could not run, no message could be taken either.
-"""
+REST = 0.2  # s without motion after which a robot counts as resting
+OTHER_CLOCK = 86400.0  # s, difference of a stamp from the own clock beyond which it is of another kind of clock
+MAX_LISTENING_STEP = 0.04  # s of listening time between two ticks; a stopped process takes no messages
 
 
 class Listening:
@@ -155,7 +146,7 @@ class RobotStates:
     def dq(self) -> FloatArray:
         """Newest speeds (n,) [rad/s]: as published, otherwise from the positions of the last 0.2 s.
 
-        NaN where neither is available.
+        NaN without both.
         """
         return np.array([_speed(recent) for recent in self.recent.values()])
 

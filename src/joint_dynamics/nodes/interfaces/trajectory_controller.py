@@ -12,10 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A trajectory controller: how it takes a trajectory, and what it tells of itself where control_msgs is installed.
+"""A trajectory controller: trajectories to its topic or its action, and its reference where control_msgs is installed.
 
-It takes one by its topic, or by its action. It tells where its reference is, that it runs, and that it has taken the
-motion it was sent.
+The reference shows that the controller runs, and that it has taken a motion.
 """
 
 from __future__ import annotations

@@ -43,12 +43,9 @@ from joint_dynamics.recording.inputs import stamp_of
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples
 
-#: Simulated time starts here, for 0 means `no time yet` in ROS.
-EPOCH = 10**9
-#: With `real_time_factor` 0 the executor still has to look at what came in.
-FASTEST = 1e-4
-#: However slow time flows, a look at whether a tick is due [s of the wall].
-SLOWEST = 1.0
+EPOCH = 10**9  # ns, first simulated time; 0 means `no time yet` in ROS
+FASTEST = 1e-4  # s of the wall, shortest period of ticks: the executor has to take messages between them
+SLOWEST = 1.0  # s of the wall, longest period of ticks
 
 
 class SimulatorNode(DynamicsNode):
@@ -196,7 +193,7 @@ class SimulatorNode(DynamicsNode):
         active = self.controllers.active
         self._command(self.controllers.command_effort, message.data)
         if self.controllers.active != active:
-            # The parameter says what is active, and can so be set again.
+            # The parameter follows the active controller, so that it can be set again.
             self.set_parameters([Parameter('controller', value=self.controllers.active)])
 
     def _take_joint_command(self, message: JointState) -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the simulator can be told and what it offers."""
+"""Parameters and topics of the simulator node."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot as its node's parameters and messages say: how it is built, what is done to it at once."""
+"""The simulated robot, built from the parameters of its node, and changes of it while it runs."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def build_robot(value: NodeParameters) -> FlexibleJointRobot:
 def plant_change(
     robot: FlexibleJointRobot, value: ParameterValues, name: str, at_once: bool = False
 ) -> Callable[[], None]:
-    """Return what does to the robot what the parameter `name` says; at_once: wear without its duration.
+    """Return a function that applies the parameter `name` to the robot; at_once: wear without its duration.
 
-    Raises JointDynamicsError for what cannot be done to it, before anything is.
+    Raises JointDynamicsError for values that do not fit the robot, before any change.
     """
     if name == 'heating':
         return partial(robot.set_heating, value.per_joint('heating'))
