@@ -37,10 +37,8 @@ from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.python_process import Stop, leave
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-LOOK = 0.2
-"""Longest time [s] until the executor notices a signal."""
-_SWITCH = 0.0005
-"""Longest time [s] for which a thread of a node keeps the interpreter while the executor waits (Python: 0.005)."""
+LOOK = 0.2  # s, longest time until the executor notices a signal
+_SWITCH = 0.0005  # s, longest time for which a thread keeps the interpreter while the executor waits (Python: 0.005)
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 LOCALHOST_ONLY = 'ROS_LOCALHOST_ONLY'
 PEERS = 'ROS_STATIC_PEERS'
