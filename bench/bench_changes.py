@@ -14,9 +14,9 @@
 
 """What changed: stiffness, load, friction, a push or nothing, drawn, on simulated robots.
 
-`nice python bench/bench_changes.py [--runs 10] [--seed 0] [--processes 1]`, half a minute a run; run k of seed s is
+`nice python bench/bench_changes.py [--runs 20] [--seed 0] [--processes 1]`, half a minute a run; run k of seed s is
 `(s, k)`. In runs of a seed twenty by twenty, the first ten have the methods' laws and a true description; the others
-drawn laws, an unknown tool, and what `identify` wrote. After 35 to 45 s of waypoints, moves to random postures with
+drawn laws, an unknown tool, and an identified description. After 35 to 45 s of waypoints, moves to random postures with
 rests, or Fourier series, one thing changes; another 20 s follow. A load is put down after 15 s, 15 s more follow.
 """
 
@@ -61,7 +61,7 @@ IDENTIFIED = 3  # drawn robots of a seed s, 3 s to 3 s + 2, for as many runs as 
 
 
 def identified(seed):
-    """Return what `identify` and the tests of the joints write of the drawn robot of a seed."""
+    """Return the identified description of the drawn robot of a seed."""
     chain = Chain(seed, drawn_drives(seed))
     chain.record()
     chain.identify()
@@ -157,7 +157,7 @@ class Run:
         del self._estimator, self._trajectory, self._robot
 
     def _acts(self, rng, tool):
-        """Return when what is done to the robot, [(s, function)]."""
+        """Return the acts on the robot, [(s since the change, function)]."""
         robot, com = self._robot, rng.uniform([-0.1, -0.1, 0.03], [0.1, 0.1, 0.12])
         direction, wear = rng.normal(size=3), np.zeros(6)
         force = PUSH * direction / np.linalg.norm(direction)
@@ -220,7 +220,7 @@ class Run:
 
     @property
     def has_false_contact(self):
-        """Whether a contact was reported that neither a push, nor a load just taken or put down, explains."""
+        """Whether a contact was reported without a push or a load just taken or put down."""
         excused = {'push': [(0.0, PUSHED + 0.5)], 'load': [(0.0, TIMELY), (CARRIED, CARRIED + TIMELY)]}
         spans = excused.get(self.kind, [])
         return any(t > -15.0 and not any(low <= t <= high for low, high in spans) for t in self.contacts)
@@ -270,7 +270,7 @@ def tabulate(runs):
 def main(arguments=()):
     """Measure all runs of a seed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, default in (('runs', 10), ('seed', 0), ('processes', 1)):
+    for name, default in (('runs', 20), ('seed', 0), ('processes', 1)):
         parser.add_argument(f'--{name}', type=int, default=default)
     use = parser.parse_args(arguments)
     runs, drawn = [], use.runs > len(KINDS)

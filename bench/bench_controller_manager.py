@@ -389,7 +389,7 @@ def measured(measure, *arguments):
 
 
 def main(arguments=()):
-    """Measure what is asked for, all without a name; return the exit status."""
+    """Measure the parts named, both without a name; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('what', nargs='*', default=['cycle', 'tracking'], help='cycle, tracking')
     parser.add_argument('--description', default='out/demo/dynamics.yaml', type=os.path.abspath)

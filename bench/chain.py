@@ -55,7 +55,7 @@ class Chain:
         mean squares (n,) of position error [rad²] and of torque left to the controller [(N·m)²], by law; of the worn
         robot `worn_nominal` (friction as when new) and `worn_adaptive`.
     contacts
-        samples in which the estimator reported a contact though nothing touched the arm, of `learned` samples.
+        samples with a false contact, of `learned` samples.
     """
 
     seed: int = 0
@@ -82,7 +82,7 @@ class Chain:
         return self
 
     def record(self):
-        """Play the exciting motion, constant speeds and the work, and record what the sensors say."""
+        """Play and record the exciting motion, constant speeds and the work."""
         work = scenario.cycle()
         points = exciting_motion(self.repeats).trajectory.sample(100.0)
         speeds = scenario.constant_speeds(work.q[0])

@@ -54,7 +54,7 @@ def module(paper: str) -> ModuleType:
 
 
 def measured(paper: str) -> dict[str, Any]:
-    """Measure all figures of a paper, seed by seed: values by key, seeds, processor time [s] and what it ran on."""
+    """Measure all figures of a paper; return values by key, seeds, processor time [s] and versions."""
     source, values = module(paper), {}
     begin = time.process_time()
     for seed in source.SEEDS:
@@ -99,7 +99,7 @@ def filled(page: str, results: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure what is asked for, keep it, write the page."""
+    """Measure the papers named (all without a name), keep the values, write the page."""
     unknown = [name for name in arguments if name not in (*MODULES, '--page')]
     if unknown:
         sys.exit(f'papers: expected some of {", ".join(MODULES)}, or --page, found {", ".join(unknown)}')

@@ -35,13 +35,11 @@ from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 HALF = np.pi / 2
-# s; a test that takes so long, many times what the slowest takes on a busy machine, waits for what never comes.
-HUNG = 900.0
-# Started in the background by a shell without job control, tests ignore SIGINT, and so would every process they start
-# and interrupt.
+HUNG = 900.0  # s after which a test counts as hung, many times the slowest on a busy machine
+# In the background of a shell without job control, tests and their processes would ignore SIGINT.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# The same examples on every run, and no deadline for any of them: what passes here passes on a machine that is busy.
+# The same examples on every run, without deadlines: a busy machine passes the same tests.
 # HYPOTHESIS_PROFILE=random (make test-nightly) looks for new ones, HYPOTHESIS_PROFILE=nightly (make fuzz) for ten
 # thousand of each.
 hypothesis.settings.register_profile(
@@ -186,7 +184,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope='session')
 def ros_domain():
-    """A ROS_DOMAIN_ID that nobody else on this machine tests with, for this worker and everything it starts."""
+    """A ROS_DOMAIN_ID of its own for this worker and its processes."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
     from joint_dynamics.calibration.client import own_domain
 

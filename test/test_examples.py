@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every example runs, is short, is listed, and shows what it says."""
+"""Every example runs, is short, is listed, and gives its stated result."""
 
 import re
 import runpy

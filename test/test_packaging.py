@@ -15,9 +15,7 @@
 """A plain `pip install .` puts everything where ROS looks for it."""
 
 import ast
-import importlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -166,41 +164,3 @@ def test_every_import_is_a_dependency():
         for path, top in imported_below(folder):
             if top not in sys.stdlib_module_names and top not in ours | no_key:
                 assert known.get(top, top) in there, f'{path}: {top}'
-
-
-@pytest.mark.parametrize('path', sorted((ROOT / 'launch').glob('*.py')), ids=lambda path: path.name)
-def test_launch_files_import_what_there_is(path):
-    """Seen without a ROS installation, in which alone they run."""
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith('joint_dynamics'):
-            module = importlib.import_module(node.module)
-            assert not [item.name for item in node.names if not hasattr(module, item.name)], node.module
-
-
-def test_every_package_of_the_launch_files_is_a_dependency():
-    """So that rosdep brings what `ros2 launch` starts; what simulates or drives a robot, the page of Gazebo says.
-
-    The plugin that Gazebo loads and the controllers' types included.
-    """
-    keys = dependencies('depend', 'exec_depend')
-    text = ''.join(path.read_text(encoding='utf-8') for path in (ROOT / 'launch').glob('*.launch.py'))
-    named = set(re.findall(r"(?:package=|FindPackageShare\()'(\w+)'", text))
-    plugins = re.findall(
-        r'<plugin>(\w+)/', (ROOT / 'config' / 'gazebo' / 'robot.urdf.xacro').read_text(encoding='utf-8')
-    )
-    types = re.findall(
-        r"'(\w+)/\w+(?:Controller|Broadcaster)'",
-        (ROOT / 'src/joint_dynamics/control/effort_gains.py').read_text(encoding='utf-8'),
-    )
-    assert {'gz_ros2_control', 'joint_trajectory_controller', 'ros_gz_sim'} <= named | set(plugins) | set(types)
-    page = (ROOT / 'docs' / 'how-to' / 'gazebo.md').read_text(encoding='utf-8')
-    keys |= set(re.findall(r'`(\w+)`', page.split('## Needs\n')[1].split('\n## ')[0]))
-    # The other package of the repository is loaded when asked for only.
-    assert (named | set(plugins) | set(types)) - {'joint_dynamics', 'joint_dynamics_controllers'} <= keys
-
-
-def test_launch_tests_are_skipped_by_marks():
-    """A skipped module takes the tests of the whole folder along where launch_pytest collects them."""
-    files = list((ROOT / 'test' / 'launch').glob('test_*.py'))
-    assert files
-    assert [path.name for path in files if 'allow_module_level' in path.read_text(encoding='utf-8')] == []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The commands of the pages for beginners are run in their order, as they stand there, and do what the page says."""
+"""The commands on the pages for beginners are run in their order, with the stated results."""
 
 import importlib.util
 import os
@@ -34,11 +34,12 @@ from joint_dynamics.simulation import FlexibleJointRobot, Payload, TrajectoryPoi
 _spec = importlib.util.spec_from_file_location('shown', Path(__file__).with_name('shown.py'))
 _shown = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_shown)
-ROOT, SHOWN = _shown.ROOT, _shown.SHOWN
+ROOT = _shown.ROOT
+SHOWN = _shown.SHOWN
 KIND = 'sensor_msgs/msg/JointState'
 
-#: Pages whose commands are run in their order in one folder, the first as a beginner does.
-START, MINE = 'docs/start.md', 'docs/how-to/identify-my-robot.md'
+START = 'docs/start.md'
+MINE = 'docs/how-to/identify-my-robot.md'
 
 
 def plain(command):
@@ -60,7 +61,7 @@ def echoed(page, folder):
 
 
 def run(command, folder):
-    """Run a command of a page in a folder as if the package were on the PATH; return what it says."""
+    """Run a command of a page in a folder; return its output."""
     words = shlex.split(command)
     if words[0] == 'python':
         # From two folders down, as the page has it.
@@ -128,16 +129,6 @@ def test_the_readmes_recipe(started, tmp_path):
     assert (folder / 'identified.urdf').is_file()
 
 
-@pytest.mark.slow
-def test_the_search_for_a_motion(tmp_path):
-    (tmp_path / 'robot.urdf').write_text(ur5e_description(), encoding='utf-8')
-    (command,) = (command for command in of_pages(MINE) if command.startswith('joint-dynamics excite'))
-    run(command, tmp_path)
-    page = (ROOT / MINE).read_text(encoding='utf-8')
-    for name in re.findall(r'`plan/([\w.]+)`', page):
-        assert (tmp_path / 'plan' / name).is_file()
-
-
 def write_bag(folder, recording):
     """A bag of /joint_states with the current in `effort`, as the driver of a UR gives it."""
     store = get_typestore(Stores.ROS2_JAZZY)
@@ -176,7 +167,7 @@ def currents(tmp_path_factory):
     for old, new in zip(robot.joint_names, names, strict=True):
         urdf = urdf.replace(f'"{old}"', f'"{new}"')
     (folder / 'robot.urdf').write_text(urdf, encoding='utf-8')
-    # What the data sheet of the drives says, not what they have.
+    # of the data sheet; the true gains differ
     gains = robot.drives.nominal_gain.tolist()
     config['identification']['drive_gains'] = dict(zip(names, gains, strict=True))
     (folder / 'robot.yaml').write_text(yaml.safe_dump(config), encoding='utf-8')

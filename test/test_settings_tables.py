@@ -22,7 +22,6 @@ from pathlib import Path
 import pytest
 
 import joint_dynamics
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Settings, declarations
 from joint_dynamics.settings.documentation import filled, main, named
 
@@ -74,16 +73,3 @@ def test_a_table_is_written_between_its_markers(tmp_path):
     assert new.startswith('a\n')
     assert new.endswith('<!-- end -->\nb\n')
     assert filled(new) == new
-
-
-@pytest.mark.parametrize(
-    ('page', 'message'),
-    [
-        ('<!-- settings estimation.HealthThresholds -->\n', 'expected <!-- end --> after it'),
-        ('<!-- settings estimation.Health -->\n<!-- end -->\n', 'expected module.Class of settings'),
-        ('<!-- settings errors.JointDynamicsError -->\n<!-- end -->\n', 'expected module.Class of settings'),
-    ],
-)
-def test_a_wrong_marker_is_named(page, message):
-    with pytest.raises(JointDynamicsError, match=message):
-        filled(page)

@@ -132,7 +132,7 @@ def alone(tmp_path, ur_table, true_arm_csv):
 
 
 def test_the_watch_sees_who_asks_the_network(alone):
-    """From the documentation's own addresses (RFC 5737), which nobody answers to; also in a process of a process."""
+    """An address for documentation (RFC 5737), without an answer; also in a process of a process."""
     code = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=1)"
     status, output, asked = alone('-c', code)
     assert status == 1
