@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Move a simulated UR5e twice and write the messages of its driver: robot.urdf, and the bags (rosbag2) run1 and run2."""
+"""Move a simulated UR5e twice and write the messages of a driver: robot.urdf, rosbag2 folders run1 and run2."""
 
 from pathlib import Path
 
