@@ -55,19 +55,6 @@ def test_heavy_imports_wait_for_their_first_use(code):
     assert sorted(loaded_after(code).intersection(HEAVY)) == []
 
 
-@pytest.mark.parametrize(
-    ('page', 'left_out'),
-    [
-        ('identification', {'cvxpy', 'scipy.spatial', 'scipy.stats', 'joint_dynamics.excitation'}),
-        ('excitation', set()),
-        ('joint', set()),
-    ],
-)
-def test_reports_leave_out_slow_imports(page, left_out):
-    """The imports of `identify` are tested in test/cli/test_identify.py."""
-    assert sorted(loaded_after(f'import joint_dynamics.report.{page}') & {'matplotlib', *left_out}) == []
-
-
 def test_a_name_brings_its_own_folder_only():
     loaded = loaded_after('from joint_dynamics import JointDynamicsError')
     assert 'joint_dynamics.errors' in loaded

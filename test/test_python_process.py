@@ -122,14 +122,6 @@ def test_a_worker_runs_the_package_its_parent_runs(tmp_path):
         assert done.stdout.strip() == expected, done.stderr
 
 
-def test_the_environment_keeps_what_was_stated(monkeypatch):
-    monkeypatch.setenv('PYTHONPATH', os.pathsep.join(['', '/a', '', '/b', '']))
-    assert environment({'X': '1'})['PYTHONPATH'] == os.pathsep.join(['/a', '/b'])
-    assert environment({'X': '1'})['X'] == '1'
-    monkeypatch.setenv('PYTHONPATH', '')
-    assert 'PYTHONPATH' not in environment()
-
-
 def test_sigterm_reaches_finally():
     reached = []
 
@@ -162,16 +154,6 @@ def test_a_signal_is_handed_on_after_the_block(number):
         work()
     assert done
     assert signal.getsignal(number) is before
-
-
-def test_what_the_block_raises_does_not_swallow_the_signal():
-    def work():
-        with held_back():
-            signal.raise_signal(signal.SIGINT)
-            raise ValueError
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
 
 
 @pytest.fixture
