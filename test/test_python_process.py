@@ -69,9 +69,7 @@ def test_started_module_ignores_the_working_folder(trapped, path):
     assert (done.returncode, done.stderr) == (0, ''), 'it ran, and found nothing to do'
 
 
-@pytest.mark.parametrize(
-    'module', ['', '.cli.main', '.nodes.estimator', '.nodes.excitation', '.nodes.identifier', '.nodes.simulator']
-)
+@pytest.mark.parametrize('module', ['', '.cli.main', '.nodes.estimator'])
 def test_a_module_of_the_package_ignores_the_working_folder(trapped, module):
     """Except for the imports of `python -m` itself, before the package runs."""
     folder, told = trapped
