@@ -127,7 +127,7 @@ def test_depth_counts_levels_and_not_brackets():
 
 @pytest.mark.parametrize(
     ('name', 'found'),
-    [('pipe', 'pipe'), ('large', '20000000000'), ('.', 'folder'), ('none', 'none'), ('binary', 'binary')],
+    [('pipe', 'pipe'), ('large', '20000000000'), ('.', 'folder'), ('none', 'such file'), ('binary', 'binary')],
 )
 def test_path_without_readable_text_is_refused(tmp_path, name, found):
     os.mkfifo(tmp_path / 'pipe')

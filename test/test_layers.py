@@ -49,6 +49,7 @@ ROS = {
     'tf_transformations', 'ament_index_python',
 }  # fmt: skip
 MODULES = sorted(ROOT.rglob('*.py'))
+LICENCE = 13  # lines of the licence above every module
 
 
 def statements(path):
@@ -125,8 +126,9 @@ def test_no_modules_import_each_other():
 
 @pytest.mark.parametrize('path', MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_stay_readable(path):
-    """About 300 lines; the formatter gives every parameter of a long signature a line of its own, hence 340."""
-    assert sum(bool(line.strip()) for line in path.read_text(encoding='utf-8').splitlines()) <= 340
+    """About 300 lines below the licence; 340, because the formatter splits long signatures."""
+    lines = path.read_text(encoding='utf-8').splitlines()[LICENCE:]
+    assert sum(bool(line.strip()) for line in lines) <= 340
 
 
 #: Functions that turn a part of a description into physics.

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
@@ -135,6 +136,7 @@ def test_unknown_keys_are_refused_with_the_nearest_name():
             make()
 
 
+@examples(max_examples=50)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
