@@ -138,7 +138,7 @@ def work(context, minutes):
     alpha = ArrayHistory(client, context.robot, '/estimator/friction_parameters')
     publisher = client.node.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     listener, is_finite, began = Listener(client), True, time.monotonic()
-    for number in range(1, round(minutes) + 1):
+    for number in range(1, max(round(minutes), 1) + 1):
         if number % RECORDED == 0:
             client.trigger('/identifier/start_recording')
         while time.monotonic() < began + MINUTE * number:
