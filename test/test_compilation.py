@@ -74,7 +74,8 @@ def test_an_edit_of_a_called_file_is_noticed(package, run):
     assert found == [2.0, 3.0]
 
 
-def test_a_kernel_of_a_class_that_has_moved_is_compiled_anew(package, run, tmp_path):
+@pytest.mark.slow
+def test_kernel_of_a_moved_class_is_compiled_anew(package, run, tmp_path):
     """As after an upgrade: the old cache, beside the new files, names a class of the past."""
     kernel = 'from joint_dynamics.compilation import compiled\n\n\n@compiled\ndef first(pair):\n    return pair.a\n'
     pair = 'from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: int\n    b: int\n\n\n'

@@ -63,11 +63,13 @@ def site(tmp_path_factory):
     return {name: (out / 'site' / name).read_text(encoding='utf-8') for name in PAGES}
 
 
+@pytest.mark.slow
 def test_every_page_is_on_the_site(site):
     assert len(site) > 45
     assert all('</html>' in page for page in site.values())
 
 
+@pytest.mark.slow
 def test_pages_load_nothing_from_elsewhere(site):
     loaded = {
         address
@@ -78,6 +80,7 @@ def test_pages_load_nothing_from_elsewhere(site):
     assert sorted(address for address in loaded if re.match(r'(https?:)?//', address)) == []
 
 
+@pytest.mark.slow
 def test_formulas_are_set_by_the_build(site):
     assert '<mfrac>' in site['explanation/errata.html']
     # MyST names MathJax in a class, so that it leaves the page alone; what must not be there is its script
