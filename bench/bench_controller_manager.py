@@ -186,12 +186,6 @@ def stamps(messages):
     return np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in messages])
 
 
-def rows_of(messages, field, names):
-    """Return a field of joint states or commands, (messages, joints), in the order of `names`."""
-    order = [messages[-1].name.index(name) for name in names]
-    return np.array([np.asarray(getattr(message, field))[order] for message in messages])
-
-
 def motion_message(names, path, begin, step=0.05):
     """Return a path that begins after `begin` s as a message."""
     message = JointTrajectory(joint_names=list(names))
@@ -224,11 +218,11 @@ class Statistics:
         self._names[message.names_version] = list(message.names)
 
     def read(self):
-        """Return the values of each name of the last version of names, (cycles,), and the stamps, s."""
+        """Return the values of each name of the last version of names, (cycles,)."""
         messages = [deserialize_message(raw, self._type) for raw in self.raw]
         messages = [message for message in messages if message.names_version == messages[-1].names_version]
         values = np.array([message.values for message in messages])
-        return dict(zip(self._names[messages[-1].names_version], values.T, strict=True)), stamps(messages)
+        return dict(zip(self._names[messages[-1].names_version], values.T, strict=True))
 
 
 def spread(values):
@@ -246,7 +240,7 @@ def cycle(bench, robot, options):
             'what': '',
             'cycles': ',',
             **dict.fromkeys(('mean', '99.9 %', 'worst'), '.0f'),
-            'cycles longer than 1.5 periods': '',
+            'cycles longer than 1.5 periods': ',',
             'configured in, ms': '.0f',
         },
     )
@@ -267,19 +261,19 @@ def cycle(bench, robot, options):
         while time.monotonic() < end:
             publisher.publish(motion_message(robot.joint_names, path, 0.2))
             bench.client.rest(min(path.end + 1.0, max(0.1, end - time.monotonic())))
-        values, when = statistics.read()
-        periods = 1e6 * np.diff(when)
-        is_late = periods >= 1.5e6 / CYCLE_RATE  # or its message was lost
-        off = np.abs(periods[~is_late] - 1e6 / CYCLE_RATE)
-        table.row(f'{title}: cycle, {CYCLE_RATE} Hz', len(periods), *spread(off), int(is_late.sum()), None)
+        values = statistics.read()
+        # the manager's own measure; some of its messages are lost on the way
+        periods = 1e6 / values[f'{active[0]}.stats/periodicity/current_value']
+        off, late = np.abs(periods - 1e6 / CYCLE_RATE), int(np.sum(periods >= 1.5e6 / CYCLE_RATE))
+        table.row(f'{title}: cycle, {CYCLE_RATE} Hz', len(periods), *spread(off), late, None)
         for name in active:
             spent = values[f'{name}.stats/execution_time/current_value']
-            table.row(f'{title}: update() of {name}', len(spent), *spread(spent), '', 1e3 * configured[name])
+            table.row(f'{title}: update() of {name}', len(spent), *spread(spent), None, 1e3 * configured[name])
     table.keep()
 
 
-def simulated_arm(bench, robot, description, loaded):
-    """Start the simulated robot behind topics and the manager with these controllers; return its joint states."""
+def law_parameters(robot, description):
+    """Return the parameters of all controllers of the simulated arm."""
     arm, period = Arm.from_description(robot, DynamicsDescription.load(description)), 1.0 / ARM_RATE
     pid = law_gains(arm, period, elastic_joints(arm), DELAY * period)
     law = {
@@ -287,7 +281,6 @@ def simulated_arm(bench, robot, description, loaded):
         **{name: dict.fromkeys(robot.joint_names, value) for name, value in pid.items()},
         'law': 'adaptive_friction',
         'description_file': description,
-        'effort_interface': 'effort',
         # a busy machine is late
         'tracking_tolerance': 1.0,
         'timeout': 0.5,
@@ -296,7 +289,12 @@ def simulated_arm(bench, robot, description, loaded):
     parameters = controller_parameters(effort_gains(arm, period, delay=DELAY * period), plugin=law)
     for entry in parameters['/**'].values():
         entry['ros__parameters']['use_sim_time'] = True
-    file = bench.folder / 'robot.urdf'
+    return parameters
+
+
+def tracking(bench, robot, options, way):
+    """Measure the tracking error of one motion, by effort PID alone, the node or the plugin."""
+    use, names, file = [LAW, CHAINED] if way == 'plugin' else [EFFORT], robot.joint_names, bench.folder / 'robot.urdf'
     file.write_text(ur5e_description())
     simulator = {
         'publish_clock': True,
@@ -312,24 +310,18 @@ def simulated_arm(bench, robot, description, loaded):
     # the manager's description has the hardware in it, the simulator's has not
     remap = {'joint_states': 'hardware/joint_states', 'robot_description': 'hardware/robot_description'}
     bench.node('simulator', simulator, remap)
-    bench.manager(with_hardware(ur5e_description(), TOPIC_HARDWARE, TOPICS, ('effort',)), parameters, loaded)
-    joint_states = []
+    joint_states, topic = [], f'/{use[-1]}/joint_trajectory'
     bench.client.listen(JointState, '/hardware/joint_states', joint_states.append, 10000)
-    return joint_states
-
-
-def tracking(bench, robot, options, way):
-    """Measure the tracking error of one motion, by effort PID alone, the node or the plugin."""
-    use, names = [LAW, CHAINED] if way == 'plugin' else [EFFORT], robot.joint_names
-    joint_states = simulated_arm(bench, robot, options.description, use)
-    topic = f'/{use[-1]}/joint_trajectory'
     if way == 'node':
+        # before the manager: between its start and the switch nothing holds the arm
         parameters = {
-            'law': 'adaptive_friction', 'description_file': options.description, 'use_sim_time': True, 'timeout': 0.5,
-            'joint_states_effort': 'none', 'start_tolerance': 1.0,
+            'law': 'adaptive_friction', 'description_file': options.description, 'robot_file': str(file),
+            'use_sim_time': True, 'timeout': 0.5, 'joint_states_effort': 'none', 'start_tolerance': 1.0,
         }  # fmt: skip
         bench.node('feedforward', parameters, {'~/joint_trajectory': topic})
         topic = '/feedforward/reference'
+    urdf = with_hardware(ur5e_description(), TOPIC_HARDWARE, TOPICS, ('effort',))
+    bench.manager(urdf, law_parameters(robot, options.description), use)
     bench.switch([BROADCASTER, *use])
     publisher = bench.client.node.create_publisher(JointTrajectory, topic, 10)
     bench.client.until(publisher.get_subscription_count, topic)
@@ -349,7 +341,8 @@ def report(way, joint_states, names, path, begin):
     """Add the tracking error of joint states against the path, at the begin that fits best: topics have a lag."""
     if not joint_states:
         raise JointDynamicsError('expected joint states, found none')
-    t, q = stamps(joint_states), rows_of(joint_states, 'position', names)
+    order = [joint_states[-1].name.index(name) for name in names]
+    t, q = stamps(joint_states), np.array([np.asarray(state.position)[order] for state in joint_states])
 
     def error(shift):
         s = t - begin - shift

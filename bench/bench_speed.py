@@ -12,76 +12,24 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Processor time and memory of `identify`, and of the regression beside pinocchio's regressor loop.
-
-`python bench/bench_speed.py [samples command]`. Processor time depends least on other processes; ratios within one
-process depend least on the machine.
-"""
+"""Processor time and memory of `identify`, which depend little on other processes: `python bench/bench_speed.py`."""
 
 import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
-import pinocchio
 from plants import DATA
 from tables import Table
 
-from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.regression.least_squares import wls
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 REPEATS = 3
 RATE = 1000.0  # Hz, of the recordings of the UR5e
-
-
-def to_wls(model, data):
-    """Return the weighted least-squares solution of filtered data."""
-    return wls(triangulate(Problem(model, [data]).blocks()))
-
-
-def pinocchio_loop(model, data):
-    """Compute nothing but the regressor, sample by sample in compiled code: no friction, no solution."""
-    workspace = model.pinocchio.createData()
-    for state in zip(data.q, data.dq, data.ddq, strict=True):
-        pinocchio.computeJointTorqueRegressor(model.pinocchio, workspace, *state)
-
-
-def processor(function, *arguments, repeats=REPEATS):
-    """Return the least processor time [s] of some calls."""
-    best = np.inf
-    for _ in range(repeats):
-        began = time.process_time()
-        function(*arguments)
-        best = min(best, time.process_time() - began)
-    return best
-
-
-def samples():
-    """Filtered data to WLS against pinocchio's loop, by number of samples."""
-    model, rng = RobotModel.load(ur5e_urdf()), np.random.default_rng(0)
-    table = Table(
-        'speed',
-        'samples',
-        "Filtered data of six joints to WLS, processor time in s, beside pinocchio's regressor loop alone",
-        {'samples': ',', 'joint_dynamics': '.3f', 'pinocchio': '.3f', 'ratio': '.2f'},
-    )
-    for count in (10_000, 100_000, 1_000_000):
-        q, dq, ddq = model.random_states(count, rng)
-        tau = rng.normal(size=q.shape)
-        data = Observation('bench', np.arange(count) / RATE, q, dq, ddq, q, dq, ddq, tau, None, None)
-        repeats = REPEATS if count <= 100_000 else 1
-        to_wls(model, data)
-        ours, loop = (processor(run, model, data, repeats=repeats) for run in (to_wls, pinocchio_loop))
-        table.row(count, ours, loop, ours / loop)
-    table.keep()
 
 
 def recording_of(count):
@@ -119,7 +67,7 @@ def spent(words, environment, repeats=REPEATS):
     return np.min(found, axis=0)
 
 
-def command():
+def main():
     """`identify --no-report` on the TX40 and on recordings of a UR5e at 1 kHz."""
     table = Table(
         'speed',
@@ -146,15 +94,5 @@ def command():
     table.keep()
 
 
-PARTS = (samples, command)
-
-
-def main(names=()):
-    """Measure all parts, or those named."""
-    for part in PARTS:
-        if not names or part.__name__ in names:
-            part()
-
-
 if __name__ == '__main__':
-    main(sys.argv[1:])
+    sys.exit(main())
