@@ -40,7 +40,7 @@ from joint_dynamics.calibration.client import own_domain, ros_client
 from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.calibration.terminal import Terminal
 from joint_dynamics.demo import DemoSettings
-from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
+from joint_dynamics.demo.robot import DemoRobot, LatestArray
 from joint_dynamics.demo.stages import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER, CALIBRATION, INPUTS, DemoContext
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory
@@ -125,7 +125,7 @@ def start(context):
 def play(context, publisher):
     """Have the robot play one cycle of its work; return how long it takes, s."""
     motion = context.work
-    message = joint_trajectory(context.the_robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
+    message = joint_trajectory(context.robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
     context.client.until(publisher.get_subscription_count, f'a subscriber of {publisher.topic_name}')
     publisher.publish(message)
     return float(motion.time[-1]) + PLANNING
@@ -135,7 +135,7 @@ def work(context, minutes):
     """Work for so many minutes; return what every process held after each, and whether all numbers were finite."""
     client, table, cycle = context.client, [], time.monotonic()
     context.robot = DemoRobot(client)
-    alpha = ArrayHistory(client, context.robot, '/estimator/friction_parameters')
+    alpha = LatestArray(client, context.robot, '/estimator/friction_parameters')
     publisher = client.node.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     listener, is_finite, began = Listener(client), True, time.monotonic()
     for number in range(1, max(round(minutes), 1) + 1):
@@ -151,7 +151,6 @@ def work(context, minutes):
             shutil.rmtree(context.folder / 'recorded', ignore_errors=True)
         table.append({name: Held.of(pid) for name, pid in context.processes.pids.items()})
         is_finite &= bool(np.isfinite(alpha.last).all())
-        alpha.history[:-1] = []
         print(f'{number:4d} min  load {os.getloadavg()[0]:5.1f}  estimator: {listener.samples}')
         for name, now in table[-1].items():
             print(f'          {name:12s} {now}', flush=True)

@@ -66,8 +66,8 @@ def presliding(seed: int) -> dict[str, float]:
     made = from_tests('identification/joint_tests/conftest.py')
     joint = made.Joint(seed=8 + seed)
     result = identify_hysteresis([joint.data(made.reciprocating())], HysteresisSettings(estimation_fraction=0.25))
-    found = {item['method']: float(item['validation_percent']) for item in result.quality['maxwell_slip']}
-    return {key: found[key] for key in ('static', 'nlr')}
+    names = {'static': 'static_map', 'nlr': 'maxwell_slip'}
+    return {key: float(result.quality[name]['validation_percent']) for key, name in names.items()}
 
 
 def nmse(tau: np.ndarray, predicted: np.ndarray) -> float:
