@@ -13,14 +13,14 @@ SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycac
 
 PROGRESS := tools/with_progress.sh
 LOG := $(VENV)/log
-ACCURACY := identification_methods deviations drive_gains robust truth estimation control excitation laws contact trend terms
+ACCURACY := identification_methods deviations drive_gains robust reliability truth estimation control excitation laws contact changes
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .PHONY: env demo test test-slow test-nightly test-controllers fuzz mutants lint bench results soak papers docs lock licences clean
 
 env: $(VENV)/.installed
 
-# What pip says stays in $(LOG); a failure shows its end.
+# The output of pip is in $(LOG); a failure shows its end.
 $(VENV)/.dependencies: setup.py pyproject.toml constraints.txt
 	@tools/require_python.sh $(PYTHON)
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || \
@@ -31,8 +31,7 @@ $(VENV)/.dependencies: setup.py pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
-	@# modules that moved would be installed from where they were, and what numba compiled for classes that are gone,
-	@# which pip leaves, could not be read
+	@# old modules and numba's cache of old classes would stay
 	@rm -rf build $(VENV)/lib/python3*/site-packages/joint_dynamics
 	@$(PROGRESS) 'Installing joint_dynamics' $(LOG)/package.log $(BIN)/python -m pip install --no-deps --force-reinstall .
 	@# once, here and not in the middle of a demo
@@ -51,14 +50,14 @@ demo: env
 test: env
 	$(PYTEST) -n 2 --dist worksteal -m 'not nightly and not slow' test
 
-# what takes long of the tests of every change: continuous integration runs both
+# longer tests; continuous integration runs both
 test-slow: env
 	$(PYTEST) -n 2 --dist worksteal -m 'slow and not nightly' test
 
 test-nightly: env
 	HYPOTHESIS_PROFILE=random $(PYTEST) -n 2 --dist worksteal -m 'nightly or hypothesis' test
 
-# Small faults put into joint/ and robot/ (pyproject.toml), each run against the tests that reach it.
+# Small faults in joint/ and robot/ (pyproject.toml), each run against the tests that reach it.
 mutants: env
 	$(BIN)/mutmut run
 	$(BIN)/mutmut results
@@ -81,12 +80,12 @@ lint: env
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
-# all benches, hours, those of time on a machine with nothing else to do; what they keep is in bench/results
+# all benches (hours; those of speed need an idle machine); their tables are in bench/results
 bench: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py
 	$(BIN)/python bench/tables.py
 
-# those that measure accuracy, whatever else the machine does (an hour), and the pages made from them
+# the benches of accuracy, on any machine (an hour), and the pages with their tables
 results: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py $(ACCURACY)
 	$(BIN)/python bench/tables.py
@@ -100,8 +99,8 @@ soak: env
 papers: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/papers.py
 
-# what the pages take from elsewhere (settings, parameters, topics, what the benches kept, reports of the commands), then
-# the site of all pages, into out/site; a link or an anchor that leads nowhere fails it
+# the generated parts of the pages (settings, parameters, topics, tables of the benches, reports), then the site in
+# out/site; a dead link or anchor fails it
 docs: env out/gallery/.made
 	$(BIN)/python -m joint_dynamics.settings.documentation docs
 	$(BIN)/python -m joint_dynamics.nodes.framework.documentation docs

@@ -63,7 +63,7 @@ LINT = [
     'uv>=0.9,<1',
     'pip-licenses>=5,<6',
 ]
-FIGURES = ['matplotlib>=3.8,<4']  # of the documentation (bench/plot_estimator.py)
+FIGURES = ['matplotlib>=3.8,<4']  # of the documentation (tools/figures.py)
 
 setup(
     name=PACKAGE,

@@ -14,32 +14,26 @@
 
 """What changed: stiffness, load, friction, a push or nothing, drawn, on simulated robots.
 
-`nice python bench/bench_changes.py [--runs 60] [--seed 0] [--processes 2]`, some ten minutes for 60 runs; run k of seed
-s is `(s, k)`. Every other robot has the methods' laws and its true description, the others drawn laws, a tool that no
-model knows, and the description that `identify` wrote. After 35 to 45 s of waypoints, of moves to random postures with
-rests, or of Fourier series, one thing changes; another 20 s follow (a load is put down after 15 s, 15 s more).
-
-A joint that hardly moves or carries little cannot tell that its spring is softer. `offered` is the most that any six
-seconds of motion within the 10 s after the drop hold against an unchanged spring, in units of log-likelihood: with a
-the map and Φ = Σ φ̄φ̄ᵀ/σ² of the deformations, by usual errors σ, ½ (1 − factor)² aᵀΦa, less what an error may explain
-that nobody knows: one constant one, the kinematic error within its deviation, the load that takes up lost motion.
+`nice python bench/bench_changes.py [--runs 20] [--seed 0] [--processes 1]`, half a minute a run; run k of seed s is
+`(s, k)`. In runs of a seed twenty by twenty, the first ten have the methods' laws and a true description; the others
+drawn laws, an unknown tool, and an identified description. After 35 to 45 s of waypoints, moves to random postures with
+rests, or Fourier series, one thing changes; another 20 s follow. A load is put down after 15 s, 15 s more follow.
 """
 
 import argparse
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pinocchio
-from bench_contact import random_moves
+from bench_laws import drawn_drives
 from chain import Chain
-from helpers import from_tests
+from plants import described, random_moves, waypoint_motion
 from tables import Table
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
-from joint_dynamics.estimation.change_test import BODY, SPRING
-from joint_dynamics.estimation.changes import CONSTANT, CORRELATION, GAIN, UNKNOWN_LOAD, WINDOW
 from joint_dynamics.simulation import (
     Command,
     FlexibleJointRobot,
@@ -49,20 +43,26 @@ from joint_dynamics.simulation import (
     plausible_drives,
 )
 
-MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py').described
-LAWS = from_tests('simulation/drawn_laws.py').Laws
-PERIOD, TIMELY, AFTER, CARRIED, PUSHED = 2e-3, 10.0, 20.0, 15.0, 0.3
+PERIOD = 2e-3  # s
+BLOCK = 500  # samples simulated together
+TIMELY = 10.0  # s within which a change has to be reported
+AFTER = 20.0  # s of motion after a change
+CARRIED = 15.0  # s for which a load is carried
+PUSHED = 0.3  # s of a push
+PUSH = 10.0  # N
+FELT = 0.4  # s after a push within which its contact counts
 KINDS = ('stiffness', 'load', 'stiffness', 'friction', 'stiffness', 'push', 'stiffness', 'load', 'stiffness', 'nothing')
 MOTIONS = ('waypoints', 'random moves', 'Fourier')
-#: Robots of a seed s that are identified, 3 s to 3 s + 2, for as many runs as there are.
-IDENTIFIED = 3
+SIZES = {'stiffness': (0.6, 0.85), 'load': (0.5, 2.0), 'friction': (1.3, 1.6)}
+"""Range of the factor, or of the mass [kg]."""
+JUDGED = {'stiffness': 15.0, 'load': 8.0}
+"""Seconds after the change at which its estimated size is compared."""
+IDENTIFIED = 3  # drawn robots of a seed s, 3 s to 3 s + 2, for as many runs as there are
 
 
 def identified(seed):
-    """Return what `identify` and the tests of the joints write of the robot of a seed."""
-    effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
-    drives = LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
-    chain = Chain(seed, drives)
+    """Return the identified description of the drawn robot of a seed."""
+    chain = Chain(seed, drawn_drives(seed))
     chain.record()
     chain.identify()
     return chain.result.description
@@ -72,17 +72,14 @@ def robot_of(seed, drawn, kind):
     """Return a robot whose wear w is, as the kind says, a stiffness of 1 − w or a Coulomb friction of 1 + w."""
     errors = ModelErrors(inertia=INERTIA_ERROR) if drawn else ModelErrors()
     effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
-    drives = LAWS.drawn(seed).drives(effort, seed, errors) if drawn else plausible_drives(effort, seed, errors)
-    one, none = np.ones(6), np.zeros(6)
-    wear = {'wear_friction': none, 'wear_stiffness': one} if kind == 'stiffness' else {
-        'wear_friction': one, 'wear_stiffness': none}  # fmt: skip
-    return FlexibleJointRobot(
-        seed=seed, rate=1.0 / PERIOD, errors=errors, drives=drives._replace(**wear),
-    )  # fmt: skip
+    drives = drawn_drives(seed) if drawn else plausible_drives(effort, seed, errors)
+    softer = float(kind == 'stiffness')
+    wear = {'wear_friction': np.full(6, 1.0 - softer), 'wear_stiffness': np.full(6, softer)}
+    return FlexibleJointRobot(seed=seed, rate=1.0 / PERIOD, errors=errors, drives=drives._replace(**wear))
 
 
 def push_tool(robot, force):
-    """Push the origin of the last joint with a force (3,) N in the base frame, at the posture of this instant."""
+    """Push the origin of the last joint with a force (3,) N in the base frame, at the present posture."""
     arm = robot.model.pinocchio
     data = arm.createData()
     jacobian = pinocchio.computeJointJacobian(arm, data, robot.truth.position, arm.njoints - 1)
@@ -93,7 +90,7 @@ def motion_of(kind, rng, seconds):
     """Return the motion as TrajectoryPoints."""
     if kind == 'waypoints':
         speed = rng.uniform(1.0, np.pi)
-        time, q = MAKE.waypoint_motion(int(seconds / 13.0) + 1, rng.uniform(0.0, 0.5), speed=speed)
+        time, q = waypoint_motion(int(seconds / 13.0) + 1, rng.uniform(0.0, 0.5), speed=speed)
     elif kind == 'random moves':
         time, q = random_moves(rng.integers(1 << 31), seconds)
     else:
@@ -106,7 +103,7 @@ def motion_of(kind, rng, seconds):
 
 
 def together(first, second):
-    """Return two payloads as one."""
+    """Return two payloads, the first of which may be None, as one."""
     parts = [part for part in (first, second) if part is not None]
     mass = sum(part.mass for part in parts)
     com = sum(part.mass * np.asarray(part.com) for part in parts) / mass
@@ -117,197 +114,174 @@ def together(first, second):
     return Payload(mass, com, inertia)
 
 
-def offered(blocks, square, joint, factor):
-    """Return the gain that blocks of the spring side offer a stiffness times `factor`, see above."""
-    W = np.sum([block[0] for block in blocks], axis=0) * (0.008 / CORRELATION / square)
-    a = blocks[0][1]
-    along = a @ W[BODY:-4, -4:-1]
-    prior = np.diag([UNKNOWN_LOAD**-2.0, 1.0, CONSTANT**-2.0 / square])
-    information = a @ W[BODY:-4, BODY:-4] @ a - along @ np.linalg.solve(W[-4:-1, -4:-1] + prior, along)
-    return 0.5 * (1.0 - factor) ** 2 * information
-
-
 class Run:
-    """One run: what is drawn, and what the estimator made of it.
+    """One run: the change drawn, and the reports of the estimator.
 
-    kind, motion, drawn, joint, size: of the change, kg or factor. named: [(s since the change, kind, joint)]. contacts:
-    s since the change at which one began. resting: of these, those of a joint that has not slid since its spring broke,
-    whose motor says nothing: a push does the same to it. error: share by which mass or stiffness, over the deformations
-    since the change, is wrong, and its stated deviation with that of the drive gain, by s since the change. offered:
-    see above.
+    Attributes
+    ----------
+    kind, motion, is_drawn, joint, size
+        of the change; size in kg or as a factor.
+    named
+        [(s since the change, kind, joint)].
+    contacts
+        s since the change at which one began.
+    error
+        relative error of the mass or of the stiffness over the deformations since the change, and its stated deviation
+        with that of the drive gain.
     """
 
     def __init__(self, seed, number, descriptions):
         rng = np.random.default_rng([seed, number])
         self.number, self.kind, self.motion = number, KINDS[number % len(KINDS)], MOTIONS[rng.integers(3)]
-        self.drawn, self.joint = bool(number // len(KINDS) % 2), int(rng.integers(5))
-        which = IDENTIFIED * seed + int(rng.integers(IDENTIFIED)) if self.drawn else int(rng.integers(1 << 16))
-        spans = {'stiffness': (0.6, 0.85), 'load': (0.5, 2.0), 'friction': (1.3, 1.6)}
-        self.size = float(rng.uniform(*spans.get(self.kind, (10.0, 10.0))))
-        self.named, self.contacts, self.resting, self.error, self.offered = [], [], [], {}, 0.0
-        self._slid = self.kind != 'stiffness'
-        robot = robot_of(which, self.drawn, self.kind)
-        tool = unknown_tool(which) if self.drawn else None
+        self.is_drawn, self.joint = bool(number // len(KINDS) % 2), int(rng.integers(5))
+        which = IDENTIFIED * seed + int(rng.integers(IDENTIFIED)) if self.is_drawn else int(rng.integers(1 << 16))
+        self.size = float(rng.uniform(*SIZES.get(self.kind, (PUSH, PUSH))))
+        self.named, self.contacts, self.error = [], [], (np.inf, 0.0)
+        robot = robot_of(which, self.is_drawn, self.kind)
+        tool = unknown_tool(which) if self.is_drawn else None
         if tool is not None:
             robot.attach_payload(tool)
-        description = descriptions[which % IDENTIFIED] if self.drawn else DESCRIBED(robot)
+        description = descriptions[which % IDENTIFIED] if self.is_drawn else described(robot)
         gain = description.joint(robot.joint_names[self.joint])['drive_gain']
-        self._gain = gain.get('std', 0.0) / gain['value']
-        self._model(robot, description)
-        self.begin = float(rng.uniform(35.0, 45.0))
-        lasts = CARRIED + 15.0 if self.kind == 'load' else AFTER
-        self.trajectory = motion_of(self.motion, rng, self.begin + lasts + 5.0)
-        robot.place(self.trajectory.sample(0.0).q[0])
-        com, direction = rng.uniform([-0.1, -0.1, 0.03], [0.1, 0.1, 0.12]), rng.normal(size=3)
-        force = 10.0 * direction / np.linalg.norm(direction)
-        wear = np.zeros(6)
+        self._gain_deviation = gain.get('std', 0.0) / gain['value']
+        arm, settings, _ = choose_friction_method(Arm.from_description(robot.model, description), EstimationSettings())
+        self._estimator, self._robot = JointEstimator(arm, PERIOD, settings), robot
+        self._begin, lasts = float(rng.uniform(35.0, 45.0)), CARRIED + 15.0 if self.kind == 'load' else AFTER
+        self._trajectory = motion_of(self.motion, rng, self._begin + lasts + 5.0)
+        robot.place(self._trajectory.sample(0.0).q[0])
+        self._tick, self._bent, self._contact = 0, [], -np.inf
+        for when, act in self._acts(rng, tool):
+            self._advance(when)
+            act()
+        self._advance(lasts)
+        del self._estimator, self._trajectory, self._robot
+
+    def _acts(self, rng, tool):
+        """Return the acts on the robot, [(s since the change, function)]."""
+        robot, com = self._robot, rng.uniform([-0.1, -0.1, 0.03], [0.1, 0.1, 0.12])
+        direction, wear = rng.normal(size=3), np.zeros(6)
+        force = PUSH * direction / np.linalg.norm(direction)
         wear[self.joint] = abs(1.0 - self.size)
         put_down = robot.detach_payload if tool is None else lambda: robot.attach_payload(tool)
-        acts = {
+        return {
             'stiffness': [(0.0, lambda: robot.set_wear(wear))],
             'friction': [(0.0, lambda: robot.set_wear(wear))],
             'load': [(0.0, lambda: robot.attach_payload(together(tool, Payload(self.size, com)))), (CARRIED, put_down)],
             'push': [(0.0, lambda: push_tool(robot, force)), (PUSHED, lambda: robot.set_external_torque(0.0))],
             'nothing': [],
         }[self.kind]
-        self._tick, self._blocks, self._felt = 0, [], -np.inf
-        for when, act in acts:
-            self._advance(robot, when)
-            if when == 0.0:
-                self.square = self.estimator.changes.square[SPRING, self.joint]
-            act()
-        self._advance(robot, lasts)
-        del self.estimator, self.trajectory, self._robot
 
-    def _model(self, robot, description):
-        arm, settings, _ = choose_friction_method(Arm.from_description(robot.model, description), EstimationSettings())
-        self.estimator, self._robot, self._bent = JointEstimator(arm, PERIOD, settings), robot, []
-
-    def _advance(self, robot, until):
-        """Go on until so many seconds after the change, and note what the estimator says."""
-        e, last = self.estimator, round((self.begin + until) / PERIOD)
+    def _advance(self, until):
+        """Go on until so many seconds after the change, and note the reports of the estimator."""
+        e, last, judged = self._estimator, round((self._begin + until) / PERIOD), JUDGED.get(self.kind, np.inf)
         while self._tick < last:
-            ticks = np.arange(self._tick, min(self._tick + 500, last))
-            reference = self.trajectory.sample(ticks * PERIOD)
-            samples = robot.run(Command.track(reference.q, reference.dq, reference.effort))
+            ticks = np.arange(self._tick, min(self._tick + BLOCK, last))
+            reference = self._trajectory.sample(ticks * PERIOD)
+            samples = self._robot.run(Command.track(reference.q, reference.dq, reference.effort))
             e.set_temperature(samples.temperature[0])
             for k, tick in enumerate(ticks):
-                now, known, place = tick * PERIOD - self.begin, len(e.named), e.changes.open
+                now, known = round(float(tick * PERIOD - self._begin), 3), len(e.named)
                 e.update(samples.q[k], samples.current[k], samples.theta[k])
-                self.named += [(round(float(now), 2), one.kind, one.joint) for one in e.named[known:]]
-                self._slid |= now > 0.0 and abs(e.omega[self.joint]) >= e.settings.omega_min
+                self.named += [(now, one.kind, one.joint) for one in e.named[known:]]
                 if e.contact.any():
-                    if now > self._felt + 0.5:
-                        self.contacts.append(round(float(now), 2))
-                        if now > 0.0 and not self._slid and not np.delete(e.contact, self.joint).any():
-                            self.resting.append(self.contacts[-1])
-                    self._felt = now
-                if self.kind == 'stiffness' and 0.0 < now <= TIMELY and e.changes.open != place:
-                    self._weigh(place)
+                    self.contacts += [now] if now > self._contact + 0.5 else []
+                    self._contact = now
                 if now > 0.0 and not tick % 25:
                     self._bent.append(float(e.deformation[self.joint]))
-                for after in (5.0, 8.0, 15.0):
-                    if now >= after and after not in self.error:
-                        self.error[after] = self._error()
-            self._tick = last if not len(ticks) else int(ticks[-1]) + 1
+                if now >= judged and self.error[0] == np.inf:
+                    self.error = self._size_error()
+            self._tick = int(ticks[-1]) + 1
 
-    def _weigh(self, place):
-        blocks = self.estimator.changes.blocks
-        self._blocks.append((blocks.spring[place, self.joint].copy(), blocks.spring_map[place, self.joint].copy()))
-        self.offered = max(self.offered, offered(self._blocks[-WINDOW:], self.square, self.joint, self.size))
-
-    def _error(self):
-        e, j = self.estimator, self.joint
+    def _size_error(self):
+        e, j, error, deviation = self._estimator, self.joint, np.inf, 0.0
         if self.kind == 'load' and e.payload is not None:
-            error, stated = e.payload.mass / self.size - 1.0, e.payload.mass_deviation / self.size
+            error, deviation = e.payload.mass / self.size - 1.0, e.payload.mass_deviation / self.size
         elif self.kind == 'stiffness':
             phi = np.repeat(np.array(self._bent)[:, None], 6, axis=1)
             learnt, true = e.stiffness.torque(phi)[:, j], self._robot.truth.spring_torque(phi)[:, j]
-            square = sum(e.stiffness.variance(one)[j] for one in phi)
-            error, stated = learnt @ true / (true @ true) - 1.0, np.sqrt(square / (learnt @ learnt))
-        else:
-            error, stated = np.inf, 0.0
-        return float(error), float(np.hypot(stated, self._gain))
+            variance = sum(e.stiffness.variance(one)[j] for one in phi)
+            error, deviation = learnt @ true / (true @ true) - 1.0, np.sqrt(variance / (learnt @ learnt))
+        return float(error), float(np.hypot(deviation, self._gain_deviation))
 
-    def right(self, since=0.0):
-        """Return s until the change was named, from `since` on; inf: never."""
-        want = (self.kind, -1 if self.kind == 'load' else self.joint)
+    @property
+    def _change(self):
+        return self.kind, -1 if self.kind == 'load' else self.joint
+
+    def delay(self, since=0.0):
+        """Return s from `since` until the change was reported; inf: never."""
         return min(
-            (when - since for when, *what in self.named if tuple(what) == want and when >= since), default=np.inf
+            (when - since for when, *what in self.named if (*what,) == self._change and when >= since), default=np.inf
         )
 
     @property
-    def false_names(self):
-        """What was named and did not change, or had not yet."""
-        want = (self.kind, -1 if self.kind == 'load' else self.joint)
-        return [name for name in self.named if name[1:] != want or name[0] < 0.0]
+    def has_false_name(self):
+        """Whether a change was reported that did not happen, or not yet."""
+        return any((*what,) != self._change or when < 0.0 for when, *what in self.named)
 
     @property
-    def false_contacts(self):
-        """Contacts while nothing touched the arm; a load that is not yet named, or was just put down, is one."""
+    def has_false_contact(self):
+        """Whether a contact was reported without a push or a load just taken or put down."""
         excused = {'push': [(0.0, PUSHED + 0.5)], 'load': [(0.0, TIMELY), (CARRIED, CARRIED + TIMELY)]}
         spans = excused.get(self.kind, [])
-        return [t for t in self.contacts if t > -15.0 and not any(low <= t <= high for low, high in spans)]
+        return any(t > -15.0 and not any(low <= t <= high for low, high in spans) for t in self.contacts)
 
     def __str__(self):
-        drawn = 'identified' if self.drawn else 'true'
-        what = f'{self.number:3d} {self.kind:9s} {drawn:10s} {self.motion:12s} joint {self.joint} {self.size:5.2f}'
-        error = ' '.join(
-            f'{after:.0f}s {100 * value:+.1f} ({100 * of:.1f})' for after, (value, of) in self.error.items()
+        what = f'{self.number:3d} {self.kind:9s} {"drawn" if self.is_drawn else "true":5s} {self.motion:12s}'
+        error, deviation = self.error
+        return (
+            f'{what} joint {self.joint} {self.size:5.2f}: named {self.named}, contacts {self.contacts}, '
+            f'error {100 * error:+.1f} % ({100 * deviation:.1f})'
         )
-        felt = f'contacts {self.contacts}, resting {self.resting}'
-        return f'{what}: named {self.named}, {felt}, offered {self.offered:.0f}, error % {error}'
 
 
-def one(numbers):
-    return Run(*numbers)
-
-
-def main(arguments=()):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, default in (('runs', 60), ('seed', 0), ('processes', 2), ('only', -1)):
-        parser.add_argument(f'--{name}', type=int, default=default)
-    use = parser.parse_args(arguments)
-    numbers = range(use.runs) if use.only < 0 else [use.only]
-    runs = []
-    with ProcessPoolExecutor(use.processes) as pool:
-        descriptions = list(pool.map(identified, range(IDENTIFIED * use.seed, IDENTIFIED * (use.seed + 1))))
-        for run in pool.map(one, [(use.seed, k, descriptions) for k in numbers]):
-            print(run, flush=True)
-            runs.append(run)
-    if use.only < 0:
-        tabulate(runs)
+def one(arguments):
+    """Return a run; processes of a pool can be given it."""
+    return Run(*arguments)
 
 
 def tabulate(runs):
-    table = Table(
-        'changes', 'named', f'What was named, of {len(runs)} runs',
-        {
-            'what changed': '', 'runs': '', 'named within 10 s': '', 'named at latest, s': '.1f',
-            'within 5 % in time': '', 'within two deviations': '', 'runs with a false name': '',
-            'with a false contact': '', 'not at rest': '', 'push felt': '',
-        },
+    """Count the reports by kind of change, and keep the table."""
+    counts = (
+        'runs', 'named within 10 s', 'within 5 % in time', 'within two deviations', 'runs with a false name',
+        'with a false contact', 'push felt',
     )  # fmt: skip
-    cases = [(kind, 0.0, [run for run in runs if run.kind == kind]) for kind in dict.fromkeys(KINDS)]
-    cases.insert(1, ('stiffness, tellable', 0.0, [run for run in cases[0][2] if run.offered >= GAIN]))
-    cases.insert(3, ('load put down', CARRIED, cases[2][2]))
-    for name, since, these in cases:
-        times = [run.right(since) for run in these]
-        timely = sum(t <= TIMELY for t in times)
-        after = {'stiffness': 15.0, 'load': 8.0}.get(name.partition(',')[0])
-        errors = [] if after is None else [run.error[after] for run in these]
-        close = sum(abs(error) <= 0.05 for error, _ in errors) if errors else None
-        stated = sum(abs(error) <= 2.0 * deviation for error, deviation in errors) if errors else None
+    table = Table(
+        'changes', 'named', f'What was named, of {len(runs)} runs', dict.fromkeys(('what changed', *counts), '')
+    )
+    for kind in dict.fromkeys(KINDS):
+        these = [run for run in runs if run.kind == kind]
+        sized, is_named = kind in JUDGED, kind not in ('push', 'nothing')
         table.row(
-            name, len(these), None if name in ('push', 'nothing') else timely, max(times, default=np.nan),
-            close, stated, sum(bool(run.false_names) for run in these), sum(bool(run.false_contacts) for run in these),
-            sum(bool(set(run.false_contacts) - set(run.resting)) for run in these),
-            sum(any(0.0 <= t <= PUSHED + 0.4 for t in run.contacts) for run in these) if name == 'push' else None,
-        )  # fmt: skip
+            kind,
+            len(these),
+            sum(run.delay() <= TIMELY for run in these) if is_named else None,
+            sum(abs(run.error[0]) <= 0.05 for run in these) if sized else None,
+            sum(abs(run.error[0]) <= 2.0 * run.error[1] for run in these) if sized else None,
+            sum(run.has_false_name for run in these),
+            sum(run.has_false_contact for run in these),
+            sum(any(0.0 <= t <= PUSHED + FELT for t in run.contacts) for run in these) if kind == 'push' else None,
+        )
+        if kind == 'load':
+            put_down = sum(run.delay(CARRIED) <= TIMELY for run in these)
+            table.row('load put down', len(these), put_down, None, None, None, None, None)
     table.keep()
 
 
-if __name__ == '__main__':
-    import sys
+def main(arguments=()):
+    """Measure all runs of a seed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, default in (('runs', 20), ('seed', 0), ('processes', 1)):
+        parser.add_argument(f'--{name}', type=int, default=default)
+    use = parser.parse_args(arguments)
+    runs, drawn = [], use.runs > len(KINDS)
+    with ProcessPoolExecutor(use.processes) as pool:
+        seeds = range(IDENTIFIED * use.seed, IDENTIFIED * (use.seed + 1)) if drawn else ()
+        descriptions = list(pool.map(identified, seeds))
+        for run in pool.map(one, [(use.seed, k, descriptions) for k in range(use.runs)]):
+            print(run, flush=True)
+            runs.append(run)
+    tabulate(runs)
 
+
+if __name__ == '__main__':
     main(sys.argv[1:])

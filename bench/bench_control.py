@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the feedforward laws are worth on the simulated UR5e, whose truth is known and whose model errors are on.
+"""Feedforward laws on the simulated UR5e, with the true parameters of the law's own model.
 
-All of it, or the parts that are named: `python bench/bench_control.py adaptation hysteresis`.
+`python bench/bench_control.py [adaptation flexibility]`; hysteresis against friction by sgn is in the papers' figures.
 """
 
 import sys
@@ -34,15 +34,14 @@ from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, 
 
 BLOCK = 50  # samples for which temperature and α of the law are held
 POINTS = np.radians(WAYPOINTS)
-PAYLOAD = (7.5, (0.0, 0.0, 0.04))
-START = (0.47, 0.04)
-#: Drive gains known: where the friction is not the question.
-ERRORS = ModelErrors(drive_gain=0.0, drive_gain_per_kelvin=0.0)
-SEEDS = (0, 1, 2)
+PAYLOAD = (7.5, (0.0, 0.0, 0.04))  # kg, m
+START = (0.47, 0.04)  # α of [M6]
+ERRORS = ModelErrors(drive_gain=0.0, drive_gain_per_kelvin=0.0)  # drive gains known
+SEEDS = range(3)
 
 
 def rest_to_rest(points, durations, pause=0.0):
-    """A smooth motion through points, at rest (for `pause` s) at each."""
+    """Return a smooth motion through points, at rest (for `pause` s) at each."""
     q, t = [points[0]], [0.0]
     for point, duration in zip(points[1:], durations, strict=True):
         for target, step in ((point, duration), (point, pause)):
@@ -54,10 +53,10 @@ def rest_to_rest(points, durations, pause=0.0):
 
 
 def cycle(repeats, speed=np.pi, acceleration=np.pi / 3, points=None):
-    """The waypoint cycle of [M6 table 1], every way a polynomial of seventh degree.
+    """Return the waypoint cycle of [M6 table 1], every move a polynomial of seventh degree.
 
-    At half the paper's acceleration: its first posture holds 7.5 kg at full reach, where the simulated shoulder has
-    little torque left.
+    At half the paper's acceleration: in its first posture, 7.5 kg at full reach, the simulated shoulder is near its
+    torque limit.
     """
     through = POINTS[:points]
     points = [through[k % len(through)] for k in range(repeats * len(through) + 1)]
@@ -66,7 +65,7 @@ def cycle(repeats, speed=np.pi, acceleration=np.pi / 3, points=None):
 
 
 def reversals(up=10.0, down=5.0, duration=2.0, pause=0.3, count=9, first=0.0):
-    """The shoulder from the vertical (or `first` degrees off it) towards the horizontal, to and fro [M6 fig 8]."""
+    """Return a motion of the shoulder from the vertical (or `first` degrees off it) to the horizontal [M6 fig 8]."""
     points = [np.array([0, -np.pi / 2 + np.radians(first), 0, -np.pi / 2, 0, 0.0])]
     for _ in range(count):
         for step in (up, -down):
@@ -75,10 +74,7 @@ def reversals(up=10.0, down=5.0, duration=2.0, pause=0.3, count=9, first=0.0):
 
 
 def truth_of(robot):
-    """The arm as a perfect identification of the model's structure would give it.
-
-    What is beyond the structure stays unknown.
-    """
+    """Return the arm that a perfect identification of the model's structure gives; effects beyond it are missing."""
     truth, drives, n = robot.truth, robot.truth.drives, robot.n
     turn = np.repeat(np.linspace(0, 2 * np.pi, 720, endpoint=False)[:, None], n, axis=1)
     backlash, error = (
@@ -122,10 +118,7 @@ def estimator_of(robot, arm, alpha):
 
 
 def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', arm=None, **parameters):
-    """Run the joint PID along `path` with the law's torque beside it.
-
-    Return link error, measured and fed-forward torque, (N, n) each, and α.
-    """
+    """Run the joint PID along `path` beside a law; return link error, measured and fed torque (N, n), and α (n, 2)."""
     arm = arm or truth_of(robot)
     motion = path.sample(np.arange(0.0, path.end, robot.period))
     law = None if law is None else create(law, arm, **parameters)
@@ -162,26 +155,23 @@ def simulated(path, payload=PAYLOAD, seed=1, errors=ERRORS, **options):
     robot = FlexibleJointRobot(seed=seed, position=path.at(0.0)[0], errors=errors, rate=500.0, **options)
     if payload:
         robot.attach_payload(Payload(*payload))
-        # At rest under its load: what follows is the motion's, not that of a payload that drops in.
+        # at rest under its load, which would drop in otherwise
         robot.place(path.at(0.0)[0])
     return robot
 
 
 def reduction(before, after):
-    """Percent, as mean of the joints' ratios and as ratio of the means."""
-    return 100 * (1 - np.mean(after / before)), 100 * (1 - after.mean() / before.mean())
+    """Return the reduction in percent, mean of the joints' ratios."""
+    return 100 * (1 - np.mean(after / before))
 
 
 def squares(error, missing, rows=slice(None)):
-    """Mean squares (n,) of the tracking error and of the torque that the feedforward left to the controller."""
+    """Return mean squares (n,) of the tracking error and of the torque left to the controller."""
     return np.mean(error[rows] ** 2, axis=0), np.mean(missing[rows] ** 2, axis=0)
 
 
 def adapted(make_path, start=START, cycles=3, **options):
-    """Mean squares of tracking and torque with α held at `start` over one cycle.
-
-    Of the last of `cycles` with the estimator; α at the end.
-    """
+    """Return squares of one cycle with α held at `start`, of the last of `cycles` with the estimator, and its α."""
     one, all_ = make_path(1), make_path(cycles)
     error, measured, fed, _ = play(simulated(one, **options), one, 'adaptive_friction', start)
     before = squares(error, measured - fed)
@@ -189,45 +179,37 @@ def adapted(make_path, start=START, cycles=3, **options):
     return before, squares(error, measured - fed, slice(len(error) * (cycles - 1) // cycles, None)), alpha
 
 
-def cycle_table(key, caption):
-    return Table(
+def adaptation():
+    """Measure friction held and adapted, by start of α, payload and smoothness of the motion; all model errors."""
+    table = Table(
         'control',
-        key,
-        caption,
+        'adaptation',
+        'Waypoint cycle, friction α held at its start and adapted: mean squares of the torque that the feedforward '
+        'leaves to the PID, and of the tracking error',
         {
             'case': '',
-            'torque held, (N·m)²': '.2f',
-            'adapted, (N·m)²': '.2f',
+            **dict.fromkeys(('torque held, (N·m)²', 'adapted, (N·m)²'), '.2f'),
             'reduction, %': '.1f',
-            'tracking held, rad²': '.2e',
-            'adapted, rad²': '.2e',
+            **dict.fromkeys(('tracking held, rad²', 'adapted, rad²'), '.2e'),
             'its reduction, %': '.1f',
         },
     )
-
-
-def compare(table, name, before, after, _):
-    """Add a row: mean squares over the joints, reductions as mean of the joints' ratios."""
-    (e0, t0), (e1, t1) = before, after
-    table.row(name, t0.mean(), t1.mean(), reduction(t0, t1)[0], e0.mean(), e1.mean(), reduction(e0, e1)[0])
-
-
-def adaptation():
-    """With friction held, with friction adapted; all model errors, gains of the data sheet."""
-    table = cycle_table(
-        'adaptation',
-        'Waypoint cycle with 7.5 kg, friction α held at its start and adapted: mean squares of the torque that the '
-        'feedforward leaves to the PID, and of the tracking error',
-    )
-    for start in (START, (0.5, 0.0), (1.5, 0.0)):
-        for seed in SEEDS:
-            case = f'α from {start[0]:g}, {start[1]:g}; seed {seed}'
-            compare(table, case, *adapted(cycle, start, seed=seed, errors=ModelErrors()))
+    light = {'payload': (4.0, PAYLOAD[1])}
+    cases = {
+        **{f'7.5 kg, α from {start:g}, 0; seed {seed}': (cycle, (start, 0.0), {'seed': seed})
+           for start in (0.5, 1.5) for seed in SEEDS},
+        '4 kg, seventh degree, π/3 rad/s²': (cycle, START, light),
+        '4 kg, seventh degree, 2π/3 rad/s²': (lambda k: cycle(k, acceleration=2 * np.pi / 3), START, light),
+        '4 kg, trapezoidal speeds, 2π/3 rad/s²': (trapezoids, START, light),
+    }  # fmt: skip
+    for name, (path, start, options) in cases.items():
+        (e0, t0), (e1, t1), _ = adapted(path, start, errors=ModelErrors(), **options)
+        table.row(name, t0.mean(), t1.mean(), reduction(t0, t1), e0.mean(), e1.mean(), reduction(e0, e1))
     table.keep()
 
 
 def trapezoids(repeats):
-    """The cycle with trapezoidal speeds, as an industrial controller plans it: the acceleration jumps."""
+    """Return the cycle with trapezoidal speeds, as an industrial controller plans it: the acceleration jumps."""
     model = FlexibleJointRobot(seed=0).model
     samples = make_profile(model, 'waypoints', {}, LimitSettings(), None)[0].sample(50.0)
     count = len(samples.time) - 1
@@ -237,19 +219,8 @@ def trapezoids(repeats):
     )
 
 
-def rough():
-    table = cycle_table('motion', 'The same waypoints with 4 kg, seed 1, by motions of different smoothness')
-    for name, path in (
-        ('seventh degree, π/3 rad/s²', cycle),
-        ('seventh degree, 2π/3 rad/s²', lambda k: cycle(k, acceleration=2 * np.pi / 3)),
-        ('trapezoidal speeds, 2π/3 rad/s²', trapezoids),
-    ):
-        compare(table, name, *adapted(path, payload=(4.0, (0.0, 0.0, 0.04)), errors=ModelErrors()))
-    table.keep()
-
-
 def against_sgn(path, seed):
-    """Mean squares of tracking and torque with sgn-based friction, and with the hysteresis."""
+    """Return mean squares of tracking and torque with friction by sgn, and with hysteresis."""
     rows = []
     for law, kind in (('computed_torque', 'static'), ('adaptive_friction', 'hysteresis')):
         error, measured, fed, _ = play(simulated(path, seed=seed), path, law, friction=kind)
@@ -257,34 +228,14 @@ def against_sgn(path, seed):
     return rows
 
 
-def hysteresis():
-    table = Table(
-        'control',
-        'reversals',
-        'Reversals of a loaded shoulder: mean squares with hysteresis, as a factor better than with friction by sgn',
-        {
-            'time per way, s': '.0f',
-            'robot': '',
-            **dict.fromkeys(
-                ('shoulder tracking', 'shoulder torque', 'all joints tracking', 'all joints torque'), '.2f'
-            ),
-        },
-    )
-    for duration in (2.0, 1.0):
-        path = reversals(duration=duration)
-        for seed in SEEDS:
-            (e0, t0), (e1, t1) = against_sgn(path, seed)
-            ratios = e0[1] / e1[1], t0[1] / t1[1], e0.mean() / e1.mean(), t0.mean() / t1.mean()
-            table.row(duration, f'seed {seed}', *ratios)
-    table.keep()
-
-
 def fast_move():
+    """Return a fast move of all joints and back."""
     home = np.array([0, -1.2, 1.4, -1.7, -1.5, 0.3])
     return rest_to_rest([home, home + np.array([1.0, 0.6, -0.8, 0.7, 0.7, 0.8]), home], [0.8, 0.8], 0.5)
 
 
 def soft_drives(path, seed=1):
+    """Return drives with transmissions five times softer than plausible."""
     stiff = simulated(path, None, seed=seed).drives
     return stiff._replace(
         stiffness=stiff.stiffness / 5, stiffness_cubic=stiff.stiffness_cubic / 5, damping=stiff.damping / np.sqrt(5)
@@ -292,13 +243,10 @@ def soft_drives(path, seed=1):
 
 
 def soft(path, law, feedback, seed, side=None):
-    """Tracking error (N, n) with soft transmissions, the robot's loop on the `feedback` side.
+    """Return the tracking error (N, n) with soft transmissions and the robot's position loop on the `feedback` side.
 
-    Its speed always the motor's.
-
-    side: of the references, as the loop is closed by default for flexible_joint; `speed`: of the link, and the speed
-    gain on top. A loop on the link has half the bandwidth of the default: with that it swings by itself where the
-    joints are so soft.
+    side: of the references; `speed`: those of the link, with the motor's speed on top. A loop on the link side has half
+    the default bandwidth, with which such soft joints would oscillate.
     """
     side = side or ('motor' if law == 'flexible_joint' and feedback == 'motor' else 'link')
     gains = {}
@@ -314,6 +262,7 @@ def soft(path, law, feedback, seed, side=None):
 
 
 def flexibility():
+    """Compare laws at soft transmissions."""
     table = Table(
         'control',
         'flexibility',
@@ -335,11 +284,15 @@ def flexibility():
     table.keep()
 
 
-def main():
-    parts = {'adaptation': adaptation, 'rough': rough, 'hysteresis': hysteresis, 'flexibility': flexibility}
-    for name in [word for word in sys.argv[1:] if word in parts] or parts:
-        parts[name]()
+PARTS = (adaptation, flexibility)
+
+
+def main(names=()):
+    """Measure all parts, or those named."""
+    for part in PARTS:
+        if not names or part.__name__ in names:
+            part()
 
 
 if __name__ == '__main__':
-    main()
+    main(sys.argv[1:])

@@ -12,68 +12,45 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Excitation: value against time, against random motions, and what identification gains over bang-coast-bang."""
+"""Excitation: value over time, against random motions, and what identification gains over bang-coast-bang motions."""
 
-import os
 import resource
-import time
-from pathlib import Path
 
 import numpy as np
 import pinocchio
+from plants import DATA
 from tables import Table
 
-from joint_dynamics.excitation import ExcitationSettings, FourierTrajectory, LimitSettings, make_profile, optimise
-from joint_dynamics.excitation.collision import Clearance
-from joint_dynamics.excitation.motion import RobotMotion
+from joint_dynamics.excitation import ExcitationSettings, LimitSettings, make_profile, optimise
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import random_trajectory
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, record, ur5e_urdf
+from joint_dynamics.simulation import ur5e_urdf
 
-DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
-INSTANTS = (1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 20.0, 30.0)
-RANDOM = 100
-SAMPLES = 20_001  # of a motion, for comparison with its stated margins
-RATE = 1000.0
+INSTANTS = (2.0, 5.0, 10.0, 20.0, 30.0)  # s of searching
+RANDOM = 100  # random motions
+RATE = 1000.0  # Hz
 POSTURE = (0.0, -1.57, 0.0, -1.57, 0.0, 0.0)
 
 
 def cases():
+    """Yield name, model and settings of each search."""
     ur5e = RobotModel.load(ur5e_urdf())
-    yield 'UR5e, period 10 s', ur5e, ExcitationSettings(period=10.0), 6.0
-    yield 'UR5e, period 20 s', ur5e, ExcitationSettings(period=20.0), 6.0
-    gen3 = DATA / 'gen3' / 'gen3.urdf'
-    if gen3.exists():
-        yield 'Gen3 (7R), period 10 s', RobotModel.load(gen3), ExcitationSettings(period=10.0), 8.0
-    else:
-        print(f'{gen3} is not there: the 7R arm is left out')
-
-
-def plain_random(problem, rng):
-    """A random motion without any thought.
-
-    Coefficients uniform in the box of each joint, the whole shrunk until it keeps every limit.
-    """
-    limits, basis = problem.limits, problem.basis
-    while True:
-        mean = limits.middle + rng.uniform(-1, 1, problem.model.n) * limits.half_range
-        waves = rng.uniform(-1, 1, (problem.model.n, basis.count - 1)) * problem._scale[:, 1:]
-        found = problem.feasible(
-            FourierTrajectory(problem.model.joint_names, basis, np.column_stack([mean, waves])),
-            tuple(0.9 ** np.arange(30)),
-        )
-        if found is not None:
-            return found
+    yield 'UR5e, period 10 s', ur5e, ExcitationSettings(period=10.0)
+    yield 'UR5e, period 20 s', ur5e, ExcitationSettings(period=20.0)
+    if DATA.is_dir():
+        yield 'Gen3 (7R), period 10 s', RobotModel.load(DATA / 'gen3' / 'gen3.urdf'), ExcitationSettings(period=10.0)
 
 
 def processor_seconds():
+    """Return the processor time of this process and those it has started [s]."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def value_against_time():
+    """Search, keep the table of values over time, and return the results by name."""
     results = {}
     table = Table(
         'excitation',
@@ -81,7 +58,7 @@ def value_against_time():
         'Condition number of the best motion found within so many seconds',
         {'robot': '', **{f'{t:g} s': '.2f' for t in INSTANTS}, 'processor time, s': '.0f', 'searches': ''},
     )
-    for name, model, settings, _ in cases():
+    for name, model, settings in cases():
         model.base_parameters()
         before = processor_seconds()
         best = results[name] = optimise(model, settings)
@@ -93,73 +70,33 @@ def value_against_time():
     return results
 
 
-def margins_against_samples(results):
-    """Processor time of the margins, and how far they are below the smallest margin of many samples."""
-    table = Table(
-        'excitation',
-        'margins',
-        f'Smallest margins of the motions, as a fraction of the limit: stated, and of {SAMPLES:,} samples',
-        {'robot': '', 'limit': '', 'stated': '.5f', 'sampled': '.5f', 'processor time, ms': '.1f'},
-    )
-    for name, model, settings, _ in cases():
-        problem, trajectory = ExcitationProblem(model, settings), results[name].trajectory.without_repetition()
-        parts = np.array_split(np.linspace(0.0, trajectory.duration, SAMPLES), 20)
-        for one in problem.constraints:
-            began = time.process_time()
-            stated = one.margin(model, trajectory)
-            used = time.process_time() - began
-            motions = [RobotMotion(model, *trajectory.motion(part)) for part in parts]
-            if isinstance(one, Clearance):
-                sampled = min(one.distances(motion).min() for motion in motions) / one.clearance - 1
-            else:
-                sampled = one.scale * min(one.smallest(motion) for motion in motions)
-            table.row(name, one.kind, stated, sampled, 1e3 * used)
-    table.keep()
-
-
 def against_random(results):
+    """Compare the results with random motions, each joint near its limits."""
     table = Table(
         'excitation',
         'random',
-        f'Condition numbers of {RANDOM} random motions that keep every limit, and of the optimised one',
-        {'robot': '', 'random motions': '', 'least': '.1f', 'median': '.1f', 'optimised': '.2f'},
+        f'Condition numbers of {RANDOM} random motions within every limit, and of the optimised one',
+        {'robot': '', 'least': '.1f', 'median': '.1f', 'optimised': '.2f'},
     )
-    for name, model, settings, _ in cases():
-        problem = ExcitationProblem(model, settings)
-        for kind, draw in (('plain', plain_random), ('each joint near its limits', random_trajectory)):
-            rng = np.random.default_rng(1)
-            drawn = [problem.assess(draw(problem, rng)).condition_number for _ in range(RANDOM)]
-            table.row(name, kind, min(drawn), np.median(drawn), results[name].condition_number)
+    for name, model, settings in cases():
+        problem, rng = ExcitationProblem(model, settings), np.random.default_rng(1)
+        drawn = [problem.assess(random_trajectory(problem, rng)).condition_number for _ in range(RANDOM)]
+        table.row(name, min(drawn), np.median(drawn), results[name].condition_number)
     table.keep()
 
 
 def rigid_recording(model, trajectory, parameters, rng):
-    """A robot that is exactly the rigid model.
-
-    Torque noise of 2 % of what each joint may give, positions to 10 µrad.
-    """
+    """Return a recording of the rigid model: torque noise of 2 % of the torque limits, positions to 10 µrad."""
     samples = trajectory.sample(RATE)
     tau = model.inverse_dynamics(samples.q, samples.dq, samples.ddq, parameters)
     tau += rng.standard_normal(tau.shape) * 0.02 * model.limits.effort
     return Recording(model.joint_names, samples.time, samples.q + 1e-5 * rng.standard_normal(tau.shape), tau=tau)
 
 
-def flexible_recording(model, trajectory, seed):
-    """The package's simulated robot: flexible joints, hysteresis, load-dependent friction, heat, quantised sensors."""
-    samples = trajectory.sample(200.0)
-    robot = FlexibleJointRobot(model, seed=seed, errors=ModelErrors.none())
-    return (
-        record(robot, TrajectoryPoints(samples.time, samples.q, samples.dq, samples.ddq), torque=True),
-        robot.truth.parameters,
-    )
-
-
 def identified(model, recording, truth):
-    """Mean and median over the inertial base parameters of the stated deviation and of the true error.
+    """Return mean and median over the inertial base parameters of the stated deviation and of the true error, in %.
 
-    Percent of the true value.
-
-    Those below 0.01 kg·m² or kg·m are left out: percent of nearly nothing say nothing.
+    Parameters below 0.01 kg·m² or kg·m are left out.
     """
     settings = IdentificationSettings(selection=False, proceed=True, condition_limit=1e9)
     result = identify(model, [recording], [], settings)
@@ -173,10 +110,7 @@ def identified(model, recording, truth):
 
 
 def uneven(model, rng):
-    """Standard parameters of a robot whose links are not as even as in a URDF.
-
-    Centres of mass up to 5 cm off, tensors turned.
-    """
+    """Return standard parameters with centres of mass up to 5 cm off those of the URDF, and tensors turned."""
     links = model.parameters.reshape(model.n, -1).copy()
     for link in links:
         body = pinocchio.Inertia.FromDynamicParameters(link[[9, 6, 7, 8, 0, 1, 3, 2, 4, 5]])
@@ -188,6 +122,7 @@ def uneven(model, rng):
 
 
 def against_bang_coast_bang(results):
+    """Compare what identification gains with five bang-coast-bang motions of the same duration."""
     model = RobotModel.load(ur5e_urdf())
     rng = np.random.default_rng(5)
     truth = uneven(model, rng)
@@ -203,38 +138,29 @@ def against_bang_coast_bang(results):
     table = Table(
         'excitation',
         'profiles',
-        f'Inertial base parameters of a UR5e identified from {optimised.duration:g} s at 1 kHz, % of the true value',
+        f'Inertial base parameters of a rigid UR5e from {optimised.duration:g} s at 1 kHz, % of the true value',
         {
-            'robot': '',
             'motion': '',
             **dict.fromkeys(('deviation, mean', 'deviation, median', 'error, mean', 'error, median'), '.2f'),
             'condition numbers': '',
         },
     )
-    conditions = {
-        'optimised': f'{results["UR5e, period 10 s"].condition_number:.1f}',
-        'bang-coast-bang': ', '.join(f'{assessment.condition_number:.1f}' for _, assessment in others),
-    }
-    for kind in ('rigid, 2 % torque noise', 'simulated UR5e'):
-        for name, trajectories in (
-            ('optimised', [optimised] * len(others)),
-            ('bang-coast-bang', [trajectory for trajectory, _ in others]),
-        ):
-            found = []
-            for seed, trajectory in enumerate(trajectories):
-                if kind.startswith('rigid'):
-                    found.append(
-                        identified(model, rigid_recording(model, trajectory, truth, np.random.default_rng(seed)), truth)
-                    )
-                else:
-                    found.append(identified(model, *flexible_recording(model, trajectory, seed)))
-            table.row(kind, name, *np.mean(found, axis=0), conditions[name])
+    for name, assessments in (
+        ('optimised', [(optimised, results['UR5e, period 10 s'])] * len(others)),
+        ('bang-coast-bang', others),
+    ):
+        found = []
+        for seed, (trajectory, _) in enumerate(assessments):
+            recording = rigid_recording(model, trajectory, truth, np.random.default_rng(seed))
+            found.append(identified(model, recording, truth))
+        conditions = ', '.join(dict.fromkeys(f'{assessment.condition_number:.1f}' for _, assessment in assessments))
+        table.row(name, *np.mean(found, axis=0), conditions)
     table.keep()
 
 
 def main():
+    """Measure all three."""
     results = value_against_time()
-    margins_against_samples(results)
     against_random(results)
     against_bang_coast_bang(results)
 

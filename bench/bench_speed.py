@@ -12,296 +12,87 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Speed offline: processor time, beside a peer in the same process and run, and how it grows.
-
-Wall time says nothing on a machine that others use; ratios of processor time in one process say most of what there is
-to say. `bench_speed.py batch growth …` prints parts of it.
-"""
+"""Processor time and memory of `identify`, which depend little on other processes: `python bench/bench_speed.py`."""
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pinocchio
+from plants import DATA
 from tables import Table
 
-from joint_dynamics.arm.terms import hysteresis_term
-from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.regression.least_squares import wls
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.triangles import triangulate
-from joint_dynamics.recording.bag import read_bag
-from joint_dynamics.recording.samples import Samples
+from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
-DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
-HALF = np.pi / 2
-UR5E = [(0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996)]
 REPEATS = 3
+RATE = 1000.0  # Hz, of the recordings of the UR5e
 
 
-def robot(joints=6):
-    """The UR5e, or as many of its joints over and over again."""
-    rows = [UR5E[k % len(UR5E)] for k in range(joints)]
-    return RobotModel.from_mdh({'joints': [{'alpha': alpha, 'a': a, 'd': d, 'theta': 0.0} for alpha, a, d in rows]})
+def recording_of(count):
+    """Return a recording of a rigid UR5e on a random Fourier series at 1 kHz."""
+    model, rng, t = RobotModel.load(ur5e_urdf()), np.random.default_rng(3), np.arange(count) / RATE
+    q, dq, ddq = np.zeros((3, count, model.n))
+    for k in 2 * np.pi * 0.1 * np.arange(1, 6):
+        a, b = 0.3 * rng.normal(size=(2, model.n))
+        sine, cosine = np.sin(k * t)[:, None], np.cos(k * t)[:, None]
+        q += (sine * a - cosine * b) / k
+        dq += cosine * a + sine * b
+        ddq += k * (cosine * b - sine * a)
+    tau = model.inverse_dynamics(q, dq, ddq) + 5.0 * np.sign(dq) + 6.0 * dq + 0.5 * ddq
+    tau += 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    return Recording(model.joint_names, t, q, tau=tau)
 
 
-def observation(model, samples):
-    """Filtered data as they come out of the offline signals: float64 arrays, nothing else."""
-    rng = np.random.default_rng(0)
-    q, dq, ddq = model.random_states(samples, rng)
-    time_axis, tau = np.arange(samples) * 1e-3, rng.normal(size=q.shape)
-    return Observation('bench', time_axis, q, dq, ddq, q, dq, ddq, tau, None, None, np.full(model.n, True))
-
-
-def processor(function, *arguments, repeats=REPEATS):
-    """Least processor time [s] of some calls."""
-    best = np.inf
-    for _ in range(repeats):
-        began = time.process_time()
-        function(*arguments)
-        best = min(best, time.process_time() - began)
-    return best
-
-
-def children(command, repeats=REPEATS, **keys):
-    """Least processor time, user and system [s], of a command."""
-    best = np.inf
-    for _ in range(repeats):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, capture_output=True, **keys)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
-
-
-def to_wls(model, data):
-    return wls(triangulate(Problem(model, [data]).blocks()))
-
-
-def pinocchio_loop(model, data):
-    """Nothing but the regressor, sample by sample in compiled code: no columns for friction, no solution."""
-    workspace = model.pinocchio.createData()
-    for state in zip(data.q, data.dq, data.ddq, strict=True):
-        pinocchio.computeJointTorqueRegressor(model.pinocchio, workspace, *state)
-
-
-def with_kernel(model):
-    """Return the model, in a process that has worked so much that it has loaded the kernel."""
-    to_wls(model, observation(model, 150_000))
-    return model
-
-
-def resident(kind):
-    """Resident memory of this process, of now (`VmRSS`) or the most since `forget_peak` (`VmHWM`) [MB]."""
-    status = Path('/proc/self/status').read_text(encoding='ascii')
-    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(kind))
-
-
-def forget_peak():
-    """Begin anew with the most memory so far (Linux)."""
-    Path('/proc/self/clear_refs').write_text('5', encoding='ascii')
-
-
-LESS_DATA = """
-import sys
-sys.path.insert(0, {folder!r})
-import bench_speed as bench
-model = bench.with_kernel(bench.robot())
-data = bench.observation(model, {samples})
-bench.forget_peak()
-bench.to_wls(model, data)
-print(bench.resident('VmHWM') - sum(array.nbytes for array in (data.time, data.q, data.dq, data.ddq, data.tau)) / 2**20)
+MEASURED = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], capture_output=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, done.returncode)
 """
 
 
-def memory_less_data(samples):
-    """Peak resident memory while solving, less the data [MB]: interpreter, libraries, the kernel and what it works on.
-
-    In a process of its own that has the kernel loaded; NaN where the system does not tell.
-    """
-    if not Path('/proc/self/clear_refs').exists():
-        return float('nan')
-    code = LESS_DATA.format(folder=str(Path(__file__).parent), samples=samples)
-    return float(subprocess.run([sys.executable, '-c', code], check=True, capture_output=True, text=True).stdout)
-
-
-def batch():
-    """Filtered data to WLS against pinocchio's loop, against samples."""
-    model = with_kernel(robot())
-    table = Table(
-        'speed',
-        'samples',
-        "Filtered data of six joints to WLS, processor time in s, beside pinocchio's regressor loop alone",
-        {
-            'samples': ',',
-            'joint_dynamics': '.3f',
-            'pinocchio': '.3f',
-            'ratio': '.2f',
-            'memory without the data, MB': '.1f',
-        },
-    )
-    for samples in (10_000, 100_000, 1_000_000):
-        data = observation(model, samples)
-        repeats = REPEATS if samples <= 100_000 else 1
-        ours, loop = (processor(run, model, data, repeats=repeats) for run in (to_wls, pinocchio_loop))
-        table.row(samples, ours, loop, ours / loop, memory_less_data(samples))
-    table.keep()
-
-
-FRESH = """
-import sys, time
-sys.path.insert(0, {folder!r})
-import bench_speed as bench
-model = bench.robot()
-model.base_parameters()
-data = bench.observation(model, {samples})
-before = bench.resident('VmRSS')
-bench.forget_peak()
-began = time.process_time()
-bench.to_wls(model, data)
-print(time.process_time() - began, bench.resident('VmHWM') - before, 'numba' in sys.modules)
-"""
-
-
-def fresh():
-    """The first call of a process, with nothing compiled on disk and with all: processor time and memory."""
-    table = Table(
-        'speed',
-        'first',
-        'The first call of a process, with and without compiled code on disk',
-        {'samples': ',', 'compiled before': '', 's': '.3f', 'memory above the data, MB': '.1f', 'numba': ''},
-    )
-    for samples in (10_000, 100_000, 1_000_000):
-        with tempfile.TemporaryDirectory() as cache:
-            for state in ('no', 'yes'):
-                code = FRESH.format(folder=str(Path(__file__).parent), samples=samples)
-                done = subprocess.run(
-                    [sys.executable, '-c', code],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                    env={**os.environ, 'NUMBA_CACHE_DIR': cache},
-                )
-                seconds, memory, loaded = done.stdout.split()
-                used = 'used' if loaded == 'True' else 'not used'
-                table.row(samples, state, float(seconds), float(memory), used)
-    table.keep()
-
-
-def growth():
-    """Against joints, and against columns of Maxwell-slip elements."""
-    samples = 20_000
-    with_kernel(robot())
-    columns = {'columns': '', 'joint_dynamics': '.3f', 'pinocchio': '.3f', 'ratio': '.2f'}
-    caption = f"{samples:,} samples to WLS, processor time in s, beside pinocchio's regressor loop alone"
-    table = Table('speed', 'joints', caption, {'joints': '', **columns})
-    for joints in (2, 4, 6, 7, 10, 14):
-        model = robot(joints)
-        model.base_parameters()
-        data = observation(model, samples)
-        ours, loop = processor(to_wls, model, data), processor(pinocchio_loop, model, data)
-        table.row(joints, model.base_parameters().count, ours, loop, ours / loop)
-    table.keep()
-    model = robot()
-    data = observation(model, samples)
-    loop = processor(pinocchio_loop, model, data)
-    table = Table('speed', 'hysteresis', f'{caption}; six joints', {'Maxwell-slip elements per joint': '', **columns})
-    for elements in (0, 1, 2, 4):
-        terms = [hysteresis_term(name, 0.01 * 2**k) for k in range(elements) for name in model.joint_names]
-        count = Problem(model, [data], terms).columns
-        ours = processor(lambda terms=terms: wls(triangulate(Problem(model, [data], terms).blocks())))
-        table.row(elements, count, ours, loop, ours / loop)
-    table.keep()
-    table = Table('speed', 'recordings', f'{caption}; six joints', {'recordings': '', **columns})
-    for recordings in (1, 4, 16, 64):
-        parts = [observation(model, samples // recordings) for _ in range(recordings)]
-        ours = processor(lambda parts=parts: wls(triangulate(Problem(model, parts).blocks())))
-        table.row(recordings, model.base_parameters().count, ours, loop, ours / loop)
-    table.keep()
-
-
-def excitation():
-    """One evaluation of the search's objective with its gradient against harmonics."""
-    from joint_dynamics.excitation import ExcitationSettings
-    from joint_dynamics.excitation.problem import ExcitationProblem
-    from joint_dynamics.simulation import ur5e_urdf
-
-    model = RobotModel.load(ur5e_urdf())
-    table = Table(
-        'speed',
-        'objective',
-        "The excitation's objective with its gradient, UR5e, all limits, processor time",
-        {'harmonics': '', 'unknowns': '', 'samples': '', 'ms': '.2f', "of pinocchio's loop": '.1f'},
-    )
-    for harmonics in (3, 5, 8, 12):
-        problem = ExcitationProblem(model, replace(ExcitationSettings(), harmonics=harmonics))
-        x = 0.2 * np.random.default_rng(0).standard_normal(problem.size)
-        ours = processor(problem.objective, x, 8.0, 1e3)
-        samples = len(problem.times)
-        data = observation(model, samples)
-        loop = processor(pinocchio_loop, model, data)
-        table.row(harmonics, problem.size, samples, 1e3 * ours, ours / loop)
-    table.keep()
-
-
-def command():
-    """`identify` on the TX40, with report and without, and its bag."""
-    bag, robot = DATA / 'tx40' / 'exciting_traj', DATA / 'tx40' / 'mdh.yaml'
-    if not bag.exists():
-        print(f'\n{bag} is not there: the command is left out')
-        return
-    settings = {
-        'joint_states': {'topic': '/joint_states', 'effort': 'none'},
-        'motor_states': {'topic': '/motor_states', 'effort': 'torque'},
-    }
-
-    def read():
-        builder = Samples(None, settings)
-        read_bag(bag, builder)
-        return sum(builder.counts.values())
-
-    messages = read()
-    print(f'\nreading the bag: {messages / processor(read):,.0f} messages per second of processor time ({messages:,})')
-    with tempfile.TemporaryDirectory() as out, tempfile.TemporaryDirectory() as compiled:
-        # an installation has its bytecode, whatever this environment says of a source tree
-        known = {key: value for key, value in os.environ.items() if key != 'PYTHONDONTWRITEBYTECODE'}
-        known['PYTHONPYCACHEPREFIX'] = compiled
-
-        def least(line):
-            children([sys.executable, *line], repeats=1, env=known)
-            return children([sys.executable, *line], env=known)
-
-        floor = least(['-c', 'import numpy, scipy.linalg, pinocchio'])
-        table = Table(
-            'speed',
-            'command',
-            'joint-dynamics identify on the TX40 (4.5 s, six joints), processor time of the process',
-            {'command': '', 's': '.2f'},
-        )
-        table.row('import numpy, scipy.linalg, pinocchio', floor)
-        table.row('--help', least(['-m', 'joint_dynamics.cli.main', '--help']))
-        command_line = ['-m', 'joint_dynamics.cli.main', 'identify', str(bag), '--robot', str(robot), '--out', out]
-        for options in ([], ['--no-report']):
-            table.row(' '.join(['identify', *options]), least([*command_line, *options]))
-        table.keep()
-
-
-PARTS = (batch, fresh, growth, excitation, command)
+def spent(words, environment, repeats=REPEATS):
+    """Return the least processor time [s] and memory [MB] of a Python process; status 3 is a result not believed."""
+    found = []
+    for _ in range(repeats):
+        command = [sys.executable, '-c', MEASURED, sys.executable, *words]
+        done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout.split()
+        if done[2] not in ('0', '3'):
+            raise RuntimeError(f'{" ".join(words)}: expected status 0 or 3, found {done[2]}')
+        found.append((float(done[0]), float(done[1])))
+    return np.min(found, axis=0)
 
 
 def main():
-    wanted = [word for word in sys.argv[1:] if word in {part.__name__ for part in PARTS}]
-    for part in PARTS:
-        if not wanted or part.__name__ in wanted:
-            part()
+    """`identify --no-report` on the TX40 and on recordings of a UR5e at 1 kHz."""
+    table = Table(
+        'speed',
+        'command',
+        'joint-dynamics identify --no-report, processor time and memory of the process',
+        {'recording': '', 's': '.2f', 'MB': '.0f'},
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        # an installation has its bytecode
+        environment = {key: value for key, value in os.environ.items() if key != 'PYTHONDONTWRITEBYTECODE'}
+        environment |= {'PYTHONPYCACHEPREFIX': f'{folder}/compiled', 'OPENBLAS_NUM_THREADS': '1'}
+        spent(['-m', 'joint_dynamics.cli.main', '--help'], environment, 1)
+        libraries = ['-c', 'import numpy, scipy.linalg, pinocchio']
+        table.row('none: import of numpy, scipy.linalg, pinocchio', *spent(libraries, environment))
+        cases = [('TX40, 4.5 s', DATA / 'tx40' / 'exciting_traj', DATA / 'tx40' / 'mdh.yaml')] if DATA.is_dir() else []
+        for count in (100_000, 1_000_000):
+            path = Path(folder) / f'{count}.csv'
+            recording_of(count).save_csv(path)
+            cases.append((f'UR5e, CSV of {count:,} samples', path, ur5e_urdf()))
+        for name, recording, robot in cases:
+            words = ['-m', 'joint_dynamics.cli.main', 'identify', recording, '--robot', robot, '--no-report']
+            words = [*map(str, words), '--out', f'{folder}/out']
+            table.row(name, *spent(words, environment, 1 if '000,000' in name else REPEATS))
+    table.keep()
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

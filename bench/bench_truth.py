@@ -12,33 +12,30 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Identified parameters beside the truth of simulated robots, with plain friction and drawn laws.
+"""Identified parameters beside the truth of simulated robots with plain friction.
 
-`python bench/bench_truth.py [seed …]`; by default seeds 0 to 5. Every robot: masses and inertias
-up to 20 % off the URDF, an unknown tool, flexible joints. `plain`: Coulomb and viscous friction that slips at once, and
-no other error, so that Fc and Fv have true values; `drawn`: the laws and the data sheet of the seed.
+`python bench/bench_truth.py [seed …]`; by default seeds 0 to 5. Every robot: masses and inertias up to 20 % off the
+URDF, an unknown tool, flexible joints; Coulomb and viscous friction, no presliding and no other error, so that Fc and
+Fv have true values and no further term is right. Robots with other laws: bench_laws.py.
 
 Columns: share (%) of the parameters of bodies and rotors within 1 / 2 / 3 stated deviations (68 / 95 / 99.7 is right);
-the same of Fc and Fv; relative rms error of the torque that bodies and rotors need for the work, which was not trained
-on, all joints, and of the worst joint; the terms that the identification chose.
+the same of Fc and Fv; relative rms error of the torque of bodies and rotors during unseen work; the chosen terms.
 """
 
 import sys
 
 import numpy as np
 from chain import exciting_motion
-from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.demo import scenario
-from joint_dynamics.demo.scenario import GAIN_DEVIATION, INERTIA_ERROR, demo_robot, unknown_tool
+from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, play, recording_of, ur5e_urdf
 from joint_dynamics.simulation.drives import plausible_drives
 
-LAWS = from_tests('simulation/drawn_laws.py').Laws
-SEEDS = tuple(range(6))
+SEEDS = range(6)
 NO_OTHER_ERROR = {
     'drive_gain': 0.0,
     'drive_gain_per_kelvin': 0.0,
@@ -51,14 +48,7 @@ NO_OTHER_ERROR = {
     'current_lag': 0.0,
     'temperature_lag': 0.0,
 }
-#: Share of the plausible backlash and kinematic error that a plain robot has: its friction slips within 10 µrad.
-NEARLY_NONE = 0.02
-
-
-def drawn_drives(seed):
-    """Return drives of a seed whose laws are not the methods' own."""
-    effort = RobotModel.load(ur5e_urdf()).limits.effort
-    return LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
+NEARLY_NONE = 0.02  # share of the plausible backlash and kinematic error of a plain robot: it slips within 10 µrad
 
 
 def plain_robot(seed, position):
@@ -81,7 +71,7 @@ def plain_robot(seed, position):
     return robot
 
 
-def identified(robot, model, deviation):
+def identified(robot, model):
     """Excite, move at constant speeds, identify; return the result and the work that was not trained on."""
     work = scenario.cycle()
     recordings = []
@@ -90,12 +80,12 @@ def identified(robot, model, deviation):
         samples = play(robot, TrajectoryPoints(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
         recordings.append(recording_of(samples, name=name))
     sheet = dict(zip(robot.joint_names, map(float, robot.nominal_gains), strict=True))
-    settings = IdentificationSettings(drive_gains=sheet, drive_gain_deviation=deviation)
+    settings = IdentificationSettings(drive_gains=sheet, drive_gain_deviation=0.0)
     return identify(model, recordings[:2], recordings[2:], settings), work
 
 
 def compared(result, truth, model, work):
-    """Return z of bodies and rotors and of friction, and torque errors (all, by joint)."""
+    """Return errors in deviations, of bodies and of friction, and torque errors [%], of all and of the worst joint."""
     base = result.problem.base
     chi, deviation = result.solution.chi[: base.count], result.deviation[: base.count]
     true = base.regroup(truth.parameters)
@@ -107,7 +97,7 @@ def compared(result, truth, model, work):
     W = np.array([model.regressor(*(s[k] for s in states))[:, base.independent] for k in range(0, len(work.q), 5)])
     wrong, needed = W[:, :, bodies] @ (chi - true)[bodies], W[:, :, bodies] @ true[bodies]
     by_joint = np.linalg.norm(wrong, axis=0) / np.linalg.norm(needed, axis=0)
-    return z[bodies], z[friction], np.linalg.norm(wrong) / np.linalg.norm(needed), by_joint
+    return z[bodies], z[friction], 100 * np.linalg.norm(wrong) / np.linalg.norm(needed), 100 * by_joint.max()
 
 
 def shares(z):
@@ -115,7 +105,7 @@ def shares(z):
     return ' / '.join(f'{100 * np.mean(np.abs(z) <= k):3.0f}' for k in (1, 2, 3))
 
 
-def main(seeds=SEEDS):
+def main(seeds=()):
     """Compare every robot with its truth."""
     model, start = RobotModel.load(ur5e_urdf()), scenario.cycle().q[0]
     table = Table(
@@ -123,7 +113,6 @@ def main(seeds=SEEDS):
         'parameters',
         'Identified parameters beside the truth of simulated UR5e, shares within 1 / 2 / 3 stated deviations in %',
         {
-            'laws of the joints': '',
             'robot': '',
             'bodies and rotors': '',
             'Coulomb and viscous friction': '',
@@ -132,23 +121,21 @@ def main(seeds=SEEDS):
             'terms chosen': '',
         },
     )
-    for kind in ('plain', 'drawn'):
-        every = []
-        for seed in seeds:
-            robot = plain_robot(seed, start) if kind == 'plain' else demo_robot(seed, start, drives=drawn_drives(seed))
-            result, work = identified(robot, model, 0.0 if kind == 'plain' else GAIN_DEVIATION)
-            z, rubs, total, joints = compared(result, robot.truth, model, work)
-            every.append((z, rubs, total, joints.max()))
-            terms = ', '.join(sorted({step['term'] for step in result.details.selection['chosen']}))
-            friction = shares(rubs) if kind == 'plain' else None
-            table.row(kind, f'seed {seed}', shares(z), friction, 100 * total, 100 * joints.max(), terms or 'none')
-            for reason in result.reasons:
-                print(f'    NOT RELIABLE: {reason}')
-        bodies, friction = (np.concatenate([robot[k] for robot in every]) for k in range(2))
-        total, worst = (100 * np.mean([robot[k] for robot in every]) for k in (2, 3))
-        table.row(kind, 'all', shares(bodies), shares(friction) if kind == 'plain' else None, total, worst, None)
+    every = []
+    for seed in seeds or SEEDS:
+        robot = plain_robot(seed, start)
+        result, work = identified(robot, model)
+        bodies, friction, total, worst = found = compared(result, robot.truth, model, work)
+        every.append(found)
+        terms = ', '.join(sorted({step['term'] for step in result.details.selection['chosen']}))
+        table.row(f'seed {seed}', shares(bodies), shares(friction), total, worst, terms or 'none')
+        for reason in result.reasons:
+            print(f'    NOT RELIABLE: {reason}')
+    bodies, friction, total, worst = zip(*every, strict=True)
+    all_shares = shares(np.concatenate(bodies)), shares(np.concatenate(friction))
+    table.row('all', *all_shares, np.mean(total), np.mean(worst), None)
     table.keep()
 
 
 if __name__ == '__main__':
-    main(tuple(int(word) for word in sys.argv[1:]) or SEEDS)
+    main([int(word) for word in sys.argv[1:]])

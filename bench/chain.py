@@ -55,12 +55,11 @@ class Chain:
         mean squares (n,) of position error [rad²] and of torque left to the controller [(N·m)²], by law; of the worn
         robot `worn_nominal` (friction as when new) and `worn_adaptive`.
     contacts
-        samples in which the estimator reported a contact though nothing touched the arm, of `learned` samples.
+        samples with a false contact, of `learned` samples.
     """
 
     seed: int = 0
     drives: object = None
-    period: float = 10.0
     repeats: int = 2
     cycles: int = 2
     recordings: list = field(default_factory=list)
@@ -83,9 +82,9 @@ class Chain:
         return self
 
     def record(self):
-        """Play the exciting motion, constant speeds and the work, and record what the sensors say."""
+        """Play and record the exciting motion, constant speeds and the work."""
         work = scenario.cycle()
-        points = exciting_motion(self.period, self.repeats).trajectory.sample(100.0)
+        points = exciting_motion(self.repeats).trajectory.sample(100.0)
         speeds = scenario.constant_speeds(work.q[0])
         for name, motion in (('exciting', points), ('speeds', speeds), ('work', work)):
             samples = play(self.robot, TrajectoryPoints(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
@@ -191,11 +190,11 @@ class Chain:
 
 
 @cache
-def exciting_motion(period=10.0, repeats=2):
+def exciting_motion(repeats=2):
     """Return the exciting motion, planned from the URDF alone, so one for all robots of it; always the same."""
     work = scenario.cycle()
     lower, upper = scenario.working_range(work)
-    fourier = {'period': period, 'repeats': repeats, 'starts': 1, 'candidates': 2, 'samples_per_cycle': 10}
+    fourier = {'period': 10.0, 'repeats': repeats, 'starts': 1, 'candidates': 2, 'samples_per_cycle': 10}
     section = {
         'posture': work.q[0].tolist(),
         'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The headline figures of the five papers beside ours: measured, kept, and written as docs/results/papers.md.
+"""The headline figures of the five papers beside ours: measured, kept, and written into docs/results/papers.md.
 
-`make papers`, or `python bench/papers.py [G H L A M]`: measures those papers anew (all without a name, some minutes),
-keeps the values with their seeds in bench/published/results.json, and writes the table between the markers of the page.
-`python bench/papers.py --page` only writes the table.
+`make papers`, or `python bench/papers.py [G H L A M]`: measures those papers (all without a name, some minutes), keeps
+the values with their seeds in bench/published/results.json, and writes the table between the markers of the page.
+`python bench/papers.py --page` only writes the table. The printed figures are in bench/published/figures.yaml.
 """
 
 from __future__ import annotations
@@ -33,17 +33,12 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import yaml
 
 RESULTS = Path(__file__).parent / 'published' / 'results.json'
 PAGE = Path(__file__).parents[1] / 'docs' / 'results' / 'papers.md'
 MODULES = {'M': 'madsen', 'G': 'gautier', 'H': 'hamon', 'L': 'li', 'A': 'aalst'}
-TITLES = {
-    'M': 'Madsen 2020, thesis [M]',
-    'G': 'Gautier and Briot 2014 [G]',
-    'H': 'Hamon et al. 2010 [H]',
-    'L': 'Li et al. 2024 [L]',
-    'A': 'van der Aalst 2008 [A]',
-}
+FIGURES = yaml.safe_load((RESULTS.parent / 'figures.yaml').read_text(encoding='utf-8'))
 HEADER = '| place | figure | theirs | ours | why they differ |\n| --- | --- | --- | --- | --- |\n'
 MARKED = re.compile(r'(<!-- papers -->\n).*?(<!-- end -->)', re.DOTALL)
 
@@ -59,13 +54,13 @@ def module(paper: str) -> ModuleType:
 
 
 def measured(paper: str) -> dict[str, Any]:
-    """Measure all figures of a paper, seed by seed: values by key, seeds, processor time [s] and what it ran on."""
+    """Measure all figures of a paper; return values by key, seeds, processor time [s] and versions."""
     source, values = module(paper), {}
     begin = time.process_time()
     for seed in source.SEEDS:
         for key, value in source.measure(seed).items():
             values.setdefault(key, []).append(float(f'{value:.6g}'))
-        print(f'{TITLES[paper]}: seed {seed}, {time.process_time() - begin:.0f} s of processor time', flush=True)
+        print(f'{paper}: seed {seed}, {time.process_time() - begin:.0f} s of processor time', flush=True)
     return {
         'seeds': list(source.SEEDS),
         'values': values,
@@ -74,28 +69,27 @@ def measured(paper: str) -> dict[str, Any]:
     }
 
 
-def row(figure: Any, result: dict[str, Any]) -> str:
+def row(figure: dict[str, str], values: dict[str, list[float]]) -> str:
     """Return a row of the table: the median over the seeds, and the range where they differ."""
     ours = '–'
-    if figure.key:
-        values = result['values'][figure.key]
-        middle, low, high = (figure.form.format(f(values)) for f in (np.median, min, max))
+    if 'key' in figure:
+        middle, low, high = (figure['form'].format(f(values[figure['key']])) for f in (np.median, min, max))
         # the unit once
         low, high = (text.partition(' ')[0] for text in (low, high))
         ours = middle if low == high else f'{middle} ({low} … {high})'
         ours = ours.replace('-', '−')
-    cells = (figure.place, figure.what, figure.published or '–', ours, figure.why)
+    cells = (figure['place'], figure['figure'], figure.get('theirs', '–'), ours, figure['why'])
     return '| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |'
 
 
 def tables(results: dict[str, Any]) -> str:
     """Return the tables of all papers as Markdown."""
     parts = []
-    for paper in (name for name in TITLES if name in results):
-        source, result = module(paper), results[paper]
-        seeds = f'{source.PLANT}; {len(result["seeds"])} seeds ({result["seeds"][0]} to {result["seeds"][-1]})'
-        rows = '\n'.join(row(figure, result) for figure in source.FIGURES)
-        parts.append(f'## {TITLES[paper]}\n{seeds[0].upper()}{seeds[1:]}.\n\n{HEADER}{rows}\n')
+    for paper, printed in FIGURES.items():
+        seeds, values = results[paper]['seeds'], results[paper]['values']
+        plant = f'{printed["plant"]}; {len(seeds)} seeds ({seeds[0]} to {seeds[-1]})'
+        rows = '\n'.join(row(figure, values) for figure in printed['figures'])
+        parts.append(f'## {printed["title"]}\n{plant[0].upper()}{plant[1:]}.\n\n{HEADER}{rows}\n')
     return '\n'.join(parts)
 
 
@@ -105,7 +99,7 @@ def filled(page: str, results: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure what is asked for, keep it, write the page."""
+    """Measure the papers named (all without a name), keep the values, write the page."""
     unknown = [name for name in arguments if name not in (*MODULES, '--page')]
     if unknown:
         sys.exit(f'papers: expected some of {", ".join(MODULES)}, or --page, found {", ".join(unknown)}')

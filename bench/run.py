@@ -12,44 +12,31 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Run the benches (all, or those that are named) and print their tables.
+"""Run the benches (all, or those named) and keep their tables: `make bench`, or `python bench/run.py speed`."""
 
-`make bench`, or `python bench/run.py speed`. What they keep: bench/results, by bench/tables.py.
-"""
-
-import importlib.util
-import os
-import platform
 import sys
 import time
+import traceback
+from importlib import import_module
 from pathlib import Path
 
 
 def main():
-    wanted = sys.argv[1:]
-    print(
-        f'{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}, numpy'
-        f' {__import__("numpy").__version__}'
-    )
+    """Return 1 if a bench failed."""
+    names = [path.stem for path in sorted(Path(__file__).parent.glob('bench_*.py'))]
     failed = []
-    for path in sorted(Path(__file__).parent.glob('bench_*.py')):
-        if wanted and path.stem.removeprefix('bench_') not in wanted:
-            continue
-        print(f'\n== {path.stem}', flush=True)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
+    for name in [f'bench_{word}' for word in sys.argv[1:]] or names:
+        print(f'\n== {name}', flush=True)
         started = time.perf_counter()
         try:
-            spec.loader.exec_module(module)
-            module.main()
-        except Exception as error:
-            failed.append(path.stem)
-            print(f'failed: {type(error).__name__}: {error}')
+            import_module(name).main()
+        except Exception:
+            traceback.print_exc()
+            failed.append(name)
         print(f'({time.perf_counter() - started:.0f} s)')
     if failed:
         print(f'\nfailed: {", ".join(failed)}')
-    return 1 if failed else 0
+    return int(bool(failed))
 
 
 if __name__ == '__main__':

@@ -14,14 +14,13 @@
 
 """Tables of the benches: printed as they are measured, kept as data, shown on the pages of docs/results.
 
-A bench makes a `Table`, gives it rows and calls `keep`, which writes it into bench/results/BENCH.json with machine,
-versions and date. `python bench/tables.py` (part of `make docs`) writes every kept table between its markers
+A bench makes a `Table`, adds rows and calls `keep`, which writes it into bench/results/BENCH.json with machine, date
+and versions. `python bench/tables.py` (part of `make docs`) writes every kept table between its markers
 
     <!-- table BENCH KEY -->
     <!-- end -->
 
-of a page under docs, on those of docs/results with what it was measured on, and the charts of `CHARTS` into
-docs/images. Nothing measured is typed into a page.
+of a page under docs, on those of docs/results with command, date and machine. Nothing measured is typed into a page.
 """
 
 from __future__ import annotations
@@ -42,15 +41,8 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / 'results'
 DOCS = ROOT / 'docs'
-IMAGES = DOCS / 'images'
 LIBRARIES = ('numpy', 'scipy', 'pin', 'numba', 'mujoco')
 MARKED = re.compile(r'(<!-- table (\w+) (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
-#: Bar charts: name of the picture, (bench, key) of the table, columns drawn beside each other, axis.
-CHARTS = {
-    'results_unseen': (('identification_methods', 'unseen'), ('plain', 'default'), 'torque left unexplained, %'),
-    'results_friction': (('estimation', 'friction'), ('not adapted', 'adapted'), 'torque error, (N·m)²'),
-}
-COLOURS = ('#9aa5ab', '#00796b', '#b8621b')
 
 
 class Table:
@@ -58,8 +50,8 @@ class Table:
 
     Parameters
     ----------
-    bench, key : file and entry under which it is kept.
-    caption : what the rows are, with the unit where all columns have the same.
+    bench, key : file and entry of bench/results.
+    caption : of the rows, with the unit where all columns have the same.
     columns : name of each column, and the form of its numbers (`''`: words).
     """
 
@@ -68,7 +60,7 @@ class Table:
         self.rows: list[list[Any]] = []
 
     def row(self, *cells: Any) -> None:
-        """Add a row, and print it; a number that does not exist is None or NaN."""
+        """Add a row, and print it; a missing number is None or NaN."""
         if len(cells) != len(self.columns):
             raise ValueError(f'{self.bench} {self.key}: expected {len(self.columns)} cells, found {len(cells)}')
         if not self.rows:
@@ -101,7 +93,7 @@ class Table:
 
 
 def plain(cell: Any) -> Any:
-    """Return a cell as JSON has it: words, a number of seven digits, or None where there is none."""
+    """Return a cell for JSON: words, a number of seven digits, or None."""
     if isinstance(cell, (str, int)) or cell is None:
         return cell
     return float(f'{cell:.7g}') if np.isfinite(cell) else None
@@ -126,7 +118,7 @@ def kept_tables() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def markdown(table: dict[str, Any], sourced: bool) -> str:
-    """Return a kept table as Markdown, with what it was measured on if that is asked for."""
+    """Return a kept table as Markdown, `sourced` with command, date and machine."""
     names, forms = ([column[part] for column in table['columns']] for part in ('name', 'form'))
     lines = [names, ['---' if form == '' else '---:' for form in forms]]
     lines += [list(written(row, forms)) for row in table['rows']]
@@ -137,7 +129,7 @@ def markdown(table: dict[str, Any], sourced: bool) -> str:
 
 
 def filled(page: str, tables: dict[tuple[str, str], dict[str, Any]], sourced: bool) -> str:
-    """Return a page with the kept tables between its markers, or the command that measures one that is not kept."""
+    """Return a page with the kept tables between its markers, or the command to measure a missing one."""
 
     def shown(at: re.Match[str]) -> str:
         table = tables.get((at[2], at[3]))
@@ -148,7 +140,7 @@ def filled(page: str, tables: dict[tuple[str, str], dict[str, Any]], sourced: bo
 
 
 def pages() -> Iterator[tuple[Path, str, str]]:
-    """Yield every page that shows a table: its path, what it says, and what it should say."""
+    """Yield every page with a table: its path, its text, and the text with the kept tables."""
     tables = kept_tables()
     for path in sorted(DOCS.rglob('*.md')):
         page = path.read_text(encoding='utf-8')
@@ -156,37 +148,10 @@ def pages() -> Iterator[tuple[Path, str, str]]:
             yield path, page, filled(page, tables, path.parent.name == 'results')
 
 
-def draw(name: str, table: dict[str, Any], columns: tuple[str, ...], axis: str) -> None:
-    """Draw columns of a table as bars, a group for each row; the same table gives the same file."""
-    import matplotlib as mpl
-
-    mpl.use('Agg')
-    mpl.rcParams.update({'svg.hashsalt': name, 'svg.fonttype': 'none', 'font.family': 'sans-serif'})
-    import matplotlib.pyplot as plt
-
-    names = [column['name'] for column in table['columns']]
-    rows, places = table['rows'], np.arange(len(table['rows']))
-    figure, panel = plt.subplots(figsize=(7.5, 0.45 * len(rows) + 0.9), layout='constrained')
-    for k, column in enumerate(columns):
-        values = [row[names.index(column)] for row in rows]
-        panel.barh(places + (k - (len(columns) - 1) / 2) * 0.38, values, 0.36, color=COLOURS[k], label=column)
-    panel.set_yticks(places, [row[0] for row in rows])
-    panel.invert_yaxis()
-    panel.set_xlabel(axis)
-    panel.spines[['top', 'right']].set_visible(False)
-    panel.legend(frameon=False)
-    figure.savefig(IMAGES / f'{name}.svg', metadata={'Date': None})
-    plt.close(figure)
-
-
 def main() -> None:
-    """Write the kept tables into the pages, and the charts."""
+    """Write the kept tables into the pages."""
     for path, _, page in pages():
         path.write_text(page, encoding='utf-8')
-    tables = kept_tables()
-    for name, (source, columns, axis) in CHARTS.items():
-        if source in tables:
-            draw(name, tables[source], columns, axis)
 
 
 if __name__ == '__main__':

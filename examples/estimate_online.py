@@ -22,27 +22,32 @@ import numpy as np
 from joint_dynamics import FrictionEstimator, MaxwellSlip, StiffnessEstimator
 
 PERIOD = 0.002
-STIFFNESS, COULOMB, VISCOUS = np.array([1.8e4, 8e7]), 7.0, 10.0  # N·m/rad, N·m/rad³; N·m; N·m·s/rad
+STIFFNESS = np.array([1.8e4, 8e7])  # N·m/rad, N·m/rad³
+COULOMB = 7.0  # N·m
+VISCOUS = 10.0  # N·m·s/rad
 rng = np.random.default_rng(0)
 time = np.arange(0.0, 60.0, PERIOD)
-theta, omega = 0.8 * np.sin(1.3 * time), 0.8 * 1.3 * np.cos(1.3 * time)
+theta = 0.8 * np.sin(1.3 * time)
+omega = 0.8 * 1.3 * np.cos(1.3 * time)
 
 slip = MaxwellSlip(presliding=5e-4)  # H in [-1, 1]: sgn ω once sliding, a hysteresis at reversals
 stiffness = StiffnessEstimator(1, order=2, period=PERIOD, scale=2e-3)
 friction = FrictionEstimator(1, PERIOD, rate=0.5)
-levels, history = np.where(time < 30.0, 1.0, 1.3), np.empty(time.size)
+levels = np.where(time < 30.0, 1.0, 1.3)
+history = np.empty(time.size)
 for k in range(time.size):
-    # what a robot measures: bending φ = θ − q and the torque that goes with it, both with noise
+    # measured deformation φ = θ − q and torque, both with noise
     phi = 2e-3 * np.sin(2.1 * time[k])
     torque = STIFFNESS @ [phi, phi**3] + rng.normal(scale=0.3)
     stiffness.update([phi + rng.normal(scale=5e-6)], [torque])
 
     coulomb = COULOMB * slip.step(theta[k])
     measured = levels[k] * coulomb + VISCOUS * omega[k] + rng.normal(scale=0.3)
-    # nominal viscous friction is taken off first: α₁ scales the Coulomb part, α₂ is what the viscous part has more
+    # without the nominal viscous friction: α₁ scales the Coulomb part, α₂ is the change of the viscous part
     friction.update([measured - VISCOUS * omega[k]], np.atleast_1d(coulomb), omega[k : k + 1])
     history[k] = friction.parameters[0, 0]
 
-before, after = history[int(28 / PERIOD)], history[-1]
+before = history[int(28 / PERIOD)]
+after = history[-1]
 print('stiffness      ', stiffness.coefficients[0], '±', stiffness.standard_deviation[0], 'true', STIFFNESS)
 print(f'Coulomb friction times {before:.3f} before and {after:.3f} after the change, true 1 and 1.3')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Move a simulated UR5e twice and write what its driver publishes: robot.urdf, and the bags (rosbag2) run1 and run2."""
+"""Move a simulated UR5e twice and write the messages of a driver: robot.urdf, rosbag2 folders run1 and run2."""
 
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from rosbags.typesys import Stores, get_typestore
 
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, record, ur5e_description
 
-store, kind = get_typestore(Stores.ROS2_JAZZY), 'sensor_msgs/msg/JointState'
+store = get_typestore(Stores.ROS2_JAZZY)
+kind = 'sensor_msgs/msg/JointState'
 types = {name.rpartition('/')[2]: cls for name, cls in store.types.items()}
 
 
@@ -31,7 +32,7 @@ def random_motion(seed: int, seconds: float = 20.0) -> TrajectoryPoints:
     time = np.arange(0.0, seconds, 0.01)
     omega = 2 * np.pi * 0.05 * np.arange(1, 11)[:, None]
     a, b = np.random.default_rng(seed).normal(scale=0.2, size=(2, 10, 6))
-    # the fastest wave takes what the others have of speed and acceleration at the ends
+    # the fastest wave brings speed and acceleration to zero at both ends
     a[-1] -= a.sum(axis=0)
     b[-1] -= (b * omega).sum(axis=0) / omega[-1]
     sine, cosine = np.sin(omega * time).T, np.cos(omega * time).T

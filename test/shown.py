@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The commands that README and docs/ show, for the tests that hold them and those that run them."""
+"""The commands on README and docs/, for the tests that check or run them."""
 
 import re
 from pathlib import Path
@@ -20,26 +20,26 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 NODES = sorted(path.parent.name for path in (ROOT / 'src/joint_dynamics/nodes').glob('*/node.py'))
-#: What is not ours: said as it is, and not checked here.
+#: Commands of other packages, not checked here.
 OTHERS = re.compile(
     r'(sudo apt|cd |git clone|export |colcon|rosdep|pip install|\. |ros2 (bag|control|doctor|security|pkg|lifecycle) '
     r'|ros2 run (controller_manager|my_package) |ros2 launch ur_robot_driver '
     r'|ros2 service call /friction_model_controller/)'
 )
 OURS = re.compile(r'(joint-dynamics|ros2|make|python3?|pytest)\s')
-#: Words of a command's form, which stand for what the user gives.
+#: Marks of a command's form, as in `[--out DIR]`.
 FORM = re.compile(r'\[|…|\.\.\.|\|')
 
 
 def blocks(text):
-    """Shown blocks: fenced without a language of its own, or indented after an empty line."""
+    """Blocks of commands: fenced without a language of its own, or indented after an empty line."""
     fenced = re.compile(r'^( *)```(\w*)\n(.*?)^ *```', re.MULTILINE | re.DOTALL)
     yield from (body for _, language, body in fenced.findall(text) if language in ('', 'bash', 'sh'))
     yield from re.findall(r'(?:^ {4,}\S.*\n)+', fenced.sub('', text), re.MULTILINE)
 
 
 def commands(page):
-    """Commands of a page, one line each, without comments and what is set before them."""
+    """Commands of a page, one line each, without comments and environment variables."""
     text = page.read_text(encoding='utf-8') + '\n'
     # within a line a launch stands whole, and another command may be cut short: its options count
     yield from re.findall(r'`(ros2 launch joint_dynamics \w[^`]*)`', text)

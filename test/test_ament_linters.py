@@ -14,7 +14,6 @@
 
 """The linters of ROS, configured to agree with ruff; they run where a ROS installation brings them."""
 
-import ast
 from pathlib import Path
 
 import pytest
@@ -49,21 +48,3 @@ def test_ament_copyright(monkeypatch):
     assert (
         copyright_.main(argv=['src', 'launch', 'test', 'examples', 'bench', 'tools', 'setup.py', 'ros2_control']) == 0
     )
-
-
-#: What pydocstyle takes for the heading of a section, in whatever letters, where it stands on a line of its own.
-HEADINGS = {'parameters', 'attributes', 'notes', 'warnings', 'raises', 'returns', 'references', 'examples', 'methods'}
-
-
-def test_no_entry_of_a_docstring_reads_as_a_heading():
-    """Where there is no ROS, too: `parameters` alone would be one, `parameters : array` is an entry."""
-    wrong = [
-        f'{path.relative_to(ROOT)}: {line.strip()}'
-        for folder in ('src', 'launch', 'examples')
-        for path in sorted((ROOT / folder).rglob('*.py'))
-        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
-        for line in (ast.get_docstring(node) or '').splitlines()
-        if line.strip() in HEADINGS
-    ]
-    assert wrong == []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Kernels that are kept on disk are those of the sources that are there now."""
+"""Cached kernels follow the sources."""
 
 import os
 import shutil
@@ -62,7 +62,7 @@ def run(tmp_path):
 
 
 def test_an_edit_of_a_called_file_is_noticed(package, run):
-    """An edit of the called file alone: numba by itself would go on with what it had kept."""
+    """An edit of the called file alone: numba by itself would use its old cache."""
     header = 'from joint_dynamics.compilation import compiled\n'
     (package / 'outer.py').write_text(
         f'{header}from joint_dynamics.inner import factor\n\n\n@compiled\ndef scaled(x):\n    return factor() * x\n'
@@ -74,12 +74,13 @@ def test_an_edit_of_a_called_file_is_noticed(package, run):
     assert found == [2.0, 3.0]
 
 
-def test_a_kernel_of_a_class_that_has_moved_is_compiled_anew(package, run, tmp_path):
-    """As after an upgrade: what numba kept stays beside the new files, and names a class that is not there any more."""
+@pytest.mark.slow
+def test_kernel_of_a_moved_class_is_compiled_anew(package, run, tmp_path):
+    """As after an upgrade: the old cache, beside the new files, names a class of the past."""
     kernel = 'from joint_dynamics.compilation import compiled\n\n\n@compiled\ndef first(pair):\n    return pair.a\n'
     pair = 'from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: int\n    b: int\n\n\n'
     for place in ('outer', 'types_of'):
-        # the kernel on the same line, by which numba names what it keeps
+        # the kernel on the same line: numba names its cache by it
         above = pair if place == 'outer' else '\n' * pair.count('\n')
         (package / 'outer.py').write_text(above + kernel)
         (package / 'types_of.py').write_text(pair)
@@ -88,7 +89,7 @@ def test_a_kernel_of_a_class_that_has_moved_is_compiled_anew(package, run, tmp_p
     assert list((tmp_path / 'cache').rglob('*.nbi'))
 
 
-def test_without_a_writable_folder_kernels_are_compiled_for_the_process(package, tmp_path):
+def test_kernels_compile_without_a_writable_folder(package, tmp_path):
     """As for a read-only installation of a user without a home."""
     (package / 'one.py').write_text(
         'from joint_dynamics.compilation import compiled\n\n\n@compiled\ndef twice(x):\n    return 2.0 * x\n'

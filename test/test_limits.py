@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Checks of limits are written so that what is no number fails them."""
+"""NaN fails every check of a limit."""
 
 import ast
 from pathlib import Path
@@ -30,7 +30,7 @@ NO_FLOATS = {
 
 
 def passes_what_is_no_number(test):
-    """Comparisons of the condition of a refusal that are False for NaN, so that it is not refused."""
+    """Return comparisons of a refusal's condition that NaN passes."""
     if any(name in ast.unparse(test) for name in ('isfinite', 'isnan')):
         return []
     found, waiting = [], [(test, False)]

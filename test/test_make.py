@@ -31,7 +31,7 @@ def run(*command, **options):
 
 @pytest.fixture
 def python(tmp_path):
-    """A function that writes an interpreter of a version, with or without the modules of virtual environments."""
+    """A function that writes an interpreter of a version, with or without the module venv."""
 
     def write(version, venv):
         path = tmp_path / 'python3'

@@ -15,7 +15,6 @@
 """A plain `pip install .` puts everything where ROS looks for it."""
 
 import ast
-import importlib
 import os
 import re
 import shutil
@@ -102,11 +101,14 @@ def test_every_node_has_an_executable():
     assert set(EXECUTABLES) == {path.parent.name for path in (ROOT / 'src/joint_dynamics/nodes').glob('*/node.py')}
 
 
-@pytest.mark.parametrize('name', EXECUTABLES)
-def test_executables_ignore_the_working_folder(prefix, tmp_path, name):
-    path = prefix / 'lib/joint_dynamics' / name
-    assert os.access(path, os.X_OK)
-    assert not (prefix / 'bin' / name).exists(), 'no command of so general a name on the path'
+def test_executables_are_in_the_library_folder(prefix):
+    for name in EXECUTABLES:
+        assert os.access(prefix / 'lib/joint_dynamics' / name, os.X_OK)
+        assert not (prefix / 'bin' / name).exists(), 'no command of so general a name on the path'
+
+
+def test_executables_ignore_the_working_folder(prefix, tmp_path):
+    path = prefix / 'lib/joint_dynamics' / EXECUTABLES[0]
     told = tmp_path / 'executed'
     for module in ('importlib', 'contextlib', 'joint_dynamics', 'argparse', 'rclpy', 'os', 're'):
         (tmp_path / f'{module}.py').write_text(f'open({str(told)!r}, "w").write(__name__)')
@@ -176,41 +178,3 @@ def test_every_import_is_a_dependency():
         for path, top in imported_below(folder):
             if top not in sys.stdlib_module_names and top not in ours | no_key:
                 assert known.get(top, top) in there, f'{path}: {top}'
-
-
-@pytest.mark.parametrize('path', sorted((ROOT / 'launch').glob('*.py')), ids=lambda path: path.name)
-def test_launch_files_import_what_there_is(path):
-    """Seen without a ROS installation, in which alone they run."""
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith('joint_dynamics'):
-            module = importlib.import_module(node.module)
-            assert not [item.name for item in node.names if not hasattr(module, item.name)], node.module
-
-
-def test_every_package_of_the_launch_files_is_a_dependency():
-    """So that rosdep brings what `ros2 launch` starts; what simulates or drives a robot, the page of Gazebo says.
-
-    The plugin that Gazebo loads and the controllers' types included.
-    """
-    keys = dependencies('depend', 'exec_depend')
-    text = ''.join(path.read_text(encoding='utf-8') for path in (ROOT / 'launch').glob('*.launch.py'))
-    named = set(re.findall(r"(?:package=|FindPackageShare\()'(\w+)'", text))
-    plugins = re.findall(
-        r'<plugin>(\w+)/', (ROOT / 'config' / 'gazebo' / 'robot.urdf.xacro').read_text(encoding='utf-8')
-    )
-    types = re.findall(
-        r"'(\w+)/\w+(?:Controller|Broadcaster)'",
-        (ROOT / 'src/joint_dynamics/control/effort_gains.py').read_text(encoding='utf-8'),
-    )
-    assert {'gz_ros2_control', 'joint_trajectory_controller', 'ros_gz_sim'} <= named | set(plugins) | set(types)
-    page = (ROOT / 'docs' / 'how-to' / 'gazebo.md').read_text(encoding='utf-8')
-    keys |= set(re.findall(r'`(\w+)`', page.split('## Needs\n')[1].split('\n## ')[0]))
-    # The other package of the repository is loaded when asked for only.
-    assert (named | set(plugins) | set(types)) - {'joint_dynamics', 'joint_dynamics_controllers'} <= keys
-
-
-def test_launch_tests_are_skipped_by_marks():
-    """A skipped module takes the tests of the whole folder along where launch_pytest collects them."""
-    files = list((ROOT / 'test' / 'launch').glob('test_*.py'))
-    assert files
-    assert [path.name for path in files if 'allow_module_level' in path.read_text(encoding='utf-8')] == []

@@ -26,7 +26,6 @@ import pytest
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Parameter, PerJoint, Settings, setting
 from joint_dynamics.settings.base import per_joint
-from joint_dynamics.settings.documentation import parameter_cells
 
 
 def _rising(pair: Sequence[float]) -> str | None:
@@ -67,44 +66,26 @@ def test_parameter_is_declared_as_its_setting(name, default, description, rule):
     assert row.value(row.default) == row.default
 
 
-def test_what_stands_for_null_can_be_chosen():
+def test_stand_in_for_null_can_be_chosen():
     row = Parameter.of(Example, 'warm', name='default_temperature', default=-273.15)
     assert (row.name, row.default) == ('default_temperature', -273.15)
     assert row.description == 'temperature; -273.15: of the model'
 
 
 @pytest.mark.parametrize(
-    ('name', 'value', 'text'),
-    [
-        ('window', 2.0, 'window: expected a number, 0.01 … 1 s, found 2.0'),
-        ('pair', [0.2, 0.1], 'pair: expected numbers that rise'),
-        ('pair', [0.2], 'pair: expected 2 values'),
-        ('kind', 'c', "kind: expected one of a, b, found 'c'"),
-        ('memory', math.nan, 'memory: expected a number, ≥ 1 s or inf, found nan'),
-        ('cutoff', -1.0, 'cutoff: expected a number, 0 … 100 Hz, found -1.0'),
-    ],
+    ('name', 'value'),
+    [('window', 2.0), ('pair', [0.2, 0.1]), ('pair', [0.2]), ('kind', 'c'), ('memory', math.nan), ('cutoff', -1.0)],
 )
-def test_what_is_not_allowed_is_refused_as_settings_are(name, value, text):
+def test_wrong_values_are_refused_by_name(name, value):
     with pytest.raises(JointDynamicsError) as refused:
         Parameter.of(Example, name).value(value)
-    assert text in str(refused.value)
+    assert str(refused.value).startswith(name)
 
 
-def test_lists_stay_lists_and_numbers_become_what_is_declared():
+def test_lists_stay_lists_and_numbers_get_the_declared_type():
     assert Parameter.of(Example, 'pair').value((0, 1)) == [0.0, 1.0]
     assert Parameter.of(Example, 'memory').value(math.inf) == math.inf
     assert type(Parameter.of(Example, 'window').value(1)) is float
-
-
-def test_cells_of_the_table():
-    assert parameter_cells(Parameter.of(Example, 'cutoff')) == (
-        '`cutoff`',
-        '`0.0`',
-        '0 … 100 Hz',
-        'of the filter; 0: from the data',
-    )
-    assert parameter_cells(Parameter.of(Example, 'limit', per_joint=True))[0] == '`limit.<joint>`'
-    assert parameter_cells(Parameter.of(Example, 'pair'))[2] == 'list; a number'
 
 
 @pytest.mark.parametrize('value', [2, [2, 2.0], {'a': 2.0, 'b': 2}, np.array([2.0, 2.0]), np.float64(2.0)])
@@ -115,23 +96,23 @@ def test_one_number_per_joint(value):
 
 
 @pytest.mark.parametrize(
-    ('value', 'text'),
+    ('value', 'place'),
     [
-        ([1.0], 'limit: expected 2 numbers, one for each of a, b, found [1.0]'),
-        ({'a': 1.0}, "limit: expected a number for each of a, b, found ['a']"),
-        ({'a': 1.0, 'b': 1.0, 'c': 1.0}, "limit: expected a number for each of a, b, found ['a', 'b', 'c']"),
-        ({'a': 1.0, 'b': 'x'}, "limit[b]: expected a number, found 'x'"),
-        ('x', "limit: expected a number, found 'x'"),
-        ([1.0, math.nan], 'limit[b]: expected a number, found nan'),
+        ([1.0], 'limit'),
+        ({'a': 1.0}, 'limit'),
+        ({'a': 1.0, 'b': 1.0, 'c': 1.0}, 'limit'),
+        ({'a': 1.0, 'b': 'x'}, 'limit[b]'),
+        ('x', 'limit'),
+        ([1.0, math.nan], 'limit[b]'),
     ],
 )
-def test_what_is_no_number_per_joint_is_refused(value, text):
+def test_wrong_numbers_per_joint_are_refused(value, place):
     with pytest.raises(JointDynamicsError) as refused:
         per_joint(value, ('a', 'b'), 'limit')
-    assert str(refused.value) == text
+    assert str(refused.value).startswith(f'{place}: ')
 
 
-def test_further_joints_may_be_named_where_that_is_said():
+def test_further_joints_are_allowed_on_request():
     np.testing.assert_array_equal(per_joint({'a': 1, 'b': 2, 'c': 3}, ('b', 'a'), 'gain', others=True), [2.0, 1.0])
 
 

@@ -16,15 +16,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from joint_dynamics.arm import Arm
-from joint_dynamics.control import FrictionCompensation
-from joint_dynamics.joint import FrictionModel
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ModelErrors, plausible_drives, ur5e_urdf
@@ -42,11 +38,6 @@ def sections(path):
         assert key.startswith('/**/'), f'{key}: must hold in any namespace'
         assert set(section) == {'ros__parameters'}
         yield key.removeprefix('/**/'), section['ros__parameters']
-
-
-def test_there_are_presets():
-    robots = {'gazebo', 'kinova_gen3', 'ros2_control', 'simulation', 'ur_e_series'}
-    assert {path.parent.name for path in PRESETS} == robots
 
 
 @pytest.mark.parametrize('path', PRESETS, ids=lambda path: path.parent.name)
@@ -91,34 +82,7 @@ def test_a_wiring_names_what_exists(path):
         assert set(values) <= set(rows) | {'use_sim_time'}
 
 
-@pytest.mark.parametrize(
-    'path',
-    [
-        CONFIG / 'feedforward' / 'trajectory_static.yaml',
-        CONFIG / 'ros2_control' / 'nodes.yaml',
-        CONFIG / 'ur_e_series' / 'nodes.yaml',
-    ],
-    ids=lambda path: '/'.join(path.parts[-2:]),
-)
-def test_robots_without_motor_encoders_are_compensated_by_what_their_identification_has(path):
-    """An arm whose description has static friction alone is compensated with these settings, and with hysteresis.
-
-    In slip by the same torque; hysteresis turns it over within an angle, and says so.
-    """
-    robot = RobotModel.load(ur5e_urdf())
-    arm = Arm(robot, friction=FrictionModel.from_dicts([{'parameters': {'F_C0': 5.0, 'F_V1': 8.0}}] * 6))
-    values = dict(sections(path))['feedforward']
-    turning = FrictionCompensation(arm, 'hysteresis')
-    assert any('no hysteresis in the dynamics description' in remark for remark in turning.remarks)
-    preset = FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0))
-    assert (preset.kind, preset.remarks) == ('static', [])
-    slip = np.zeros(6), np.full(6, 0.5), np.zeros(6)
-    np.testing.assert_allclose(preset.in_slip(*slip), 9.0)
-    np.testing.assert_allclose(turning.in_slip(*slip), 9.0)
-
-
-def test_gravity_is_held_once():
-    """Who adds it, the robot or the law, is stated for every robot."""
+def test_only_the_ur_driver_adds_gravity_itself():
     given = {}
     for path in [*PRESETS, *sorted((CONFIG / 'feedforward').glob('*.yaml'))]:
         for node, values in sections(path):

@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the front door offers says in its docstrings what goes in, what comes out, and what it refuses.
-
-Every parameter is named; of arrays there are shape and unit; whoever raises says so.
-"""
+"""Public docstrings name every parameter, shape and unit of arrays, and errors raised."""
 
 import ast
 import inspect
@@ -37,9 +34,9 @@ OURS = ('JointDynamicsError', 'NotReliableError')
 
 
 def described():
-    """Yield name, function, its docstring and that of its class, of everything public behind the front door.
+    """Yield name, function, its docstring and that of its class, of every public name.
 
-    The fields of settings and dataclasses are told of by their class; their constructors are made.
+    Fields of settings and dataclasses are documented by their class.
     """
     for name in joint_dynamics.__all__:
         found = getattr(joint_dynamics, name)
@@ -66,7 +63,7 @@ def raises(function):
 
 
 def missing(function, own, about):
-    """Return what a docstring does not say."""
+    """Return the omissions of a docstring."""
     found = [
         f'parameter {name}'
         for name in inspect.signature(function).parameters
@@ -86,5 +83,5 @@ PUBLIC = list(described())
 
 
 @pytest.mark.parametrize(('function', 'own', 'about'), [item[1:] for item in PUBLIC], ids=[item[0] for item in PUBLIC])
-def test_it_says_what_goes_in_what_comes_out_and_what_it_refuses(function, own, about):
+def test_docstring_names_parameters_shapes_units_and_errors(function, own, about):
     assert missing(function, own, about) == []

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
@@ -84,65 +85,58 @@ def test_defaults_are_as_declared():
         ('free', object, object),
     ],
 )
-def test_values_are_brought_to_their_type(name, value, kept):
+def test_values_get_the_declared_type(name, value, kept):
     found = getattr(Example(**{name: value}), name)
     assert found == kept
     assert type(found) is type(kept)
 
 
 @pytest.mark.parametrize(
-    ('name', 'value', 'text'),
+    ('name', 'value', 'place'),
     [
-        ('window', 0, 'example.window: expected a number, > 0 and ≤ 10 s, found 0'),
-        ('window', '1', "expected a number, > 0 and ≤ 10 s, found '1'"),
-        ('window', math.nan, 'found nan'),
-        ('window', math.inf, 'found inf'),
-        ('window', True, 'found True'),
-        ('window', None, 'found None'),
-        ('count', 0, 'example.count: expected a whole number, ≥ 1, found 0'),
-        ('count', 1.5, 'expected a whole number, ≥ 1, found 1.5'),
-        ('kind', 'round', "example.kind: expected one of taper, flat, found 'round'"),
-        ('on', 1, 'example.on: expected true or false, found 1'),
-        ('limit', -1, 'example.limit: expected a number, ≥ 0 N·m, found -1'),
-        ('pair', [1], 'example.pair: expected 2 values, found [1]'),
-        ('pair', 'ab', "example.pair: expected a list of 2, found 'ab'"),
-        ('pair', [1, 'x'], "example.pair[1]: expected a number, found 'x'"),
-        ('pair', [1, 2], 'example.pair: expected the larger first'),
-        ('gain', 1, 'example.gain: expected a number, ≥ 0 and < 1, found 1'),
-        ('gain', {'a': 2}, 'example.gain.a: expected a number, ≥ 0 and < 1, found 2'),
-        ('names', [1], 'example.names[0]: expected a text, found 1'),
-        ('memory', math.nan, 'found nan'),
-        ('inner', {'mass': 0}, 'example.inner.mass: expected a number, > 0 kg, found 0'),
-        ('inner', 3, 'expected a mapping, found 3'),
-        ('inner', {'mas': 1}, "example.inner: expected the keys mass, found 'mas'; meant mass?"),
+        ('window', 0, 'window'),
+        ('window', '1', 'window'),
+        ('window', math.nan, 'window'),
+        ('window', math.inf, 'window'),
+        ('window', True, 'window'),
+        ('window', None, 'window'),
+        ('count', 0, 'count'),
+        ('count', 1.5, 'count'),
+        ('kind', 'round', 'kind'),
+        ('on', 1, 'on'),
+        ('limit', -1, 'limit'),
+        ('pair', [1], 'pair'),
+        ('pair', 'ab', 'pair'),
+        ('pair', [1, 'x'], 'pair[1]'),
+        ('pair', [1, 2], 'pair'),
+        ('gain', 1, 'gain'),
+        ('gain', {'a': 2}, 'gain.a'),
+        ('names', [1], 'names[0]'),
+        ('memory', math.nan, 'memory'),
+        ('inner', {'mass': 0}, 'inner.mass'),
+        ('inner', 3, 'inner'),
+        ('inner', {'mas': 1}, 'inner'),
     ],
 )
-def test_refusals_have_one_form(name, value, text):
+def test_error_names_the_place_of_a_wrong_value(name, value, place):
     with pytest.raises(JointDynamicsError) as refused:
         Example(**{name: value})
-    assert text in str(refused.value)
-    assert '\n' not in str(refused.value)
+    assert str(refused.value).startswith(f'example.{place}: ')
 
 
-def test_a_mapping_gives_the_settings_and_unknown_keys_are_named():
+def test_unknown_keys_are_refused_with_the_nearest_name():
     assert Example.from_mapping({'window': 2}).window == 2.0
     assert Example.from_mapping(None) == Example()
-    with pytest.raises(
-        JointDynamicsError, match=r"example: expected the keys window, .*, found 'widow'; meant window\?"
-    ):
-        Example.from_mapping({'widow': 2})
-    with pytest.raises(JointDynamicsError, match='part: expected a mapping, found 3'):
-        Example.from_mapping(3, 'part')
-
-
-def test_changes_are_checked():
     assert Example().replaced(count=5).count == 5
-    with pytest.raises(JointDynamicsError, match='count: expected'):
-        Example().replaced(count=-5)
-    with pytest.raises(JointDynamicsError, match=r"found 'counts'; meant count\?"):
-        Example().replaced(counts=5)
+    for make in (lambda: Example.from_mapping({'widow': 2}), lambda: Example().replaced(widow=2)):
+        with pytest.raises(JointDynamicsError, match=r"'widow'.*window\?"):
+            make()
+    for make in (lambda: Example.from_mapping(3, 'part'), lambda: Example().replaced(count=-5)):
+        with pytest.raises(JointDynamicsError):
+            make()
 
 
+@examples(max_examples=50)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
@@ -150,7 +144,7 @@ def test_changes_are_checked():
     ),
     st.sampled_from([name for name in declarations(Example) if name != 'free']),
 )
-def test_anything_is_taken_or_refused_in_one_line(value, name):
+def test_any_value_is_kept_or_refused_in_one_line(value, name):
     settings = None
     with contextlib.suppress(JointDynamicsError):
         settings = Example(**{name: value})

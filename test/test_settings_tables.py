@@ -24,7 +24,6 @@ import pytest
 
 import joint_dynamics
 from joint_dynamics.control import FillSettings
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings
 from joint_dynamics.settings import Settings, declarations
 from joint_dynamics.settings.documentation import filled, main, named
@@ -87,16 +86,3 @@ def test_a_table_is_written_between_its_markers(tmp_path):
     assert new.startswith('a\n')
     assert new.endswith('<!-- end -->\nb\n')
     assert filled(new) == new
-
-
-@pytest.mark.parametrize(
-    ('page', 'message'),
-    [
-        ('<!-- settings estimation.HealthThresholds -->\n', 'expected <!-- end --> after it'),
-        ('<!-- settings estimation.Health -->\n<!-- end -->\n', 'expected module.Class of settings'),
-        ('<!-- settings errors.JointDynamicsError -->\n<!-- end -->\n', 'expected module.Class of settings'),
-    ],
-)
-def test_a_wrong_marker_is_named(page, message):
-    with pytest.raises(JointDynamicsError, match=message):
-        filled(page)

@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every command of README and docs/ is one that exists: its options, topics, services, parameters and files are known.
+"""The commands on README and docs/ exist, with their options, arguments, services, parameters and files.
 
-What the pages for beginners show is run as it stands there; the other commands, which need a robot or take long, are
-held against the parsers, the launch files and the nodes' own tables. `launch/test_shown_launches.py` loads the launch
-files, where ROS 2's launch is installed.
+They are checked against the parsers, the launch files and the nodes' own tables; `test_run_commands.py` runs those of
+the pages for beginners, `launch/test_shown_launches.py` loads the launch files.
 """
 
 import argparse
@@ -33,7 +32,11 @@ from joint_dynamics.cli.main import COMMANDS, build_parser
 _spec = importlib.util.spec_from_file_location('shown', Path(__file__).with_name('shown.py'))
 _shown = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_shown)
-FORM, NODES, ROOT, SHOWN, starts = _shown.FORM, _shown.NODES, _shown.ROOT, _shown.SHOWN, _shown.starts
+FORM = _shown.FORM
+NODES = _shown.NODES
+ROOT = _shown.ROOT
+SHOWN = _shown.SHOWN
+starts = _shown.starts
 
 
 def shown(*words):
@@ -75,7 +78,7 @@ def test_every_option_of_a_command_stands_on_its_page(name):
 
 @cache
 def launch_arguments(name):
-    """Names of the arguments of a launch file and what they may be, as its text declares them."""
+    """Names of the arguments of a launch file and their choices, as declared in its text."""
     text = (ROOT / 'launch' / name).read_text(encoding='utf-8')
     declared = re.split(r"DeclareLaunchArgument\(\s*(?=')|^    \(\s*(?=')", text, flags=re.MULTILINE)[1:]
     # nodes.launch.py has a table of its arguments; files that include it take those, too
@@ -138,25 +141,6 @@ def test_a_node_that_is_run_has_these_parameters(command):
 def test_a_service_that_is_called_is_offered(command):
     node, service = command.split()[3].strip('/').rsplit('/', 1)
     assert tables(node.rpartition('/')[2])[1][service] == command.split()[4].replace('/srv/', '/')
-
-
-@pytest.mark.parametrize('command', shown('ros2', 'param'))
-def test_a_parameter_that_is_set_exists(command):
-    _, _, verb, node, *rest = command.split()
-    assert verb in ('set', 'get', 'list')
-    if rest:
-        known = {name.partition('.')[0] for name in tables(node.strip('/'))[0]}
-        assert rest[0].partition('.')[0] in known
-
-
-@pytest.mark.parametrize('command', shown('ros2', 'topic'))
-def test_a_topic_that_is_heard_is_published(command):
-    topic = next(word for word in command.split()[3:] if word.startswith('/'))
-    node, _, name = topic.strip('/').rpartition('/')
-    if node in NODES:
-        assert name in tables(node)[1], topic
-    else:
-        assert topic in ('/joint_states', '/diagnostics') or 'controller' in node, topic
 
 
 @pytest.mark.parametrize('command', shown('make'))

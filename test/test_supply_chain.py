@@ -91,11 +91,6 @@ def watch(event, arguments):
 
 sys.addaudithook(watch)
 """
-QUICK = {
-    'limits': {'acceleration': 4.0},
-    'fourier': {'period': 6.0, 'harmonics': 3, 'starts': 1, 'candidates': 1, 'time_budget': 60},
-    'rate': 50,
-}
 URDF = """<robot name="one"><link name="base"/>
 <link name="l1"><inertial><origin xyz="0.1 0 0.1"/><mass value="4"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
@@ -118,7 +113,6 @@ def alone(tmp_path, ur_table, true_arm_csv):
         'inertial': {'standard': {'j1': link}},
     }
     DynamicsDescription(document).save(tmp_path / 'one.yaml')
-    (tmp_path / 'config.yaml').write_text(yaml.safe_dump({'excitation': QUICK}))
     path = os.pathsep.join([str(tmp_path / 'watch'), *filter(None, [os.environ.get('PYTHONPATH')])])
     environment = {**os.environ, 'PYTHONPATH': path, 'OUTSIDE': str(tmp_path / 'outside'), 'OPENBLAS_NUM_THREADS': '1'}
 
@@ -132,7 +126,7 @@ def alone(tmp_path, ur_table, true_arm_csv):
 
 
 def test_the_watch_sees_who_asks_the_network(alone):
-    """From the documentation's own addresses (RFC 5737), which nobody answers to; also in a process of a process."""
+    """An address for documentation (RFC 5737), without an answer; also in a process of a process."""
     code = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=1)"
     status, output, asked = alone('-c', code)
     assert status == 1
@@ -149,7 +143,6 @@ def test_the_watch_sees_who_asks_the_network(alone):
             ['identify', 'run.csv', '--robot', 'arm.yaml', '--out', 'out'],
             ['validate', 'out/dynamics.yaml', 'run.csv', '--out', 'validated'],
         ],
-        [['excite', '--robot', 'one.urdf', '--config', 'config.yaml', '--out', 'planned']],
         [
             ['demo', '--help'],
             ['doctor'],

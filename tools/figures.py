@@ -27,8 +27,11 @@ import numpy as np
 
 mpl.rcParams.update({'svg.fonttype': 'none', 'font.family': 'sans-serif', 'font.size': 10})
 IMAGES = Path(__file__).parents[1] / 'docs' / 'images'
-GREEN, ORANGE, GREY, DARK = '#00796b', '#b8621b', '#9aa5ab', '#37474f'
-#: Rows of boxes, which follow one another from left to right; `>` before a name: an output.
+GREEN = '#00796b'
+ORANGE = '#b8621b'
+GREY = '#9aa5ab'
+DARK = '#37474f'
+#: Rows of boxes from left to right; `>` before a name: an output.
 CHAINS = {
     'identification': [['recording', 'filters', 'regressor W', 'weights', 'friction\nterms', '>description']],
     'estimation': [
@@ -74,14 +77,14 @@ def canvas(width: float, height: float):
 
 
 def save(figure, name: str) -> None:
-    """Write a figure, without the time at which it was made."""
+    """Write a figure without its date."""
     mpl.rcParams['svg.hashsalt'] = name
     figure.savefig(IMAGES / f'{name}.svg', metadata={'Date': None})
     plt.close(figure)
 
 
 def chain(name: str, rows: list[list[str]]) -> None:
-    """Draw boxes in rows, arrows along the first row and from above to what stands below."""
+    """Draw boxes in rows, with arrows along the first row and downwards."""
     columns = max(map(len, rows))
     figure, axes = plt.subplots(figsize=(1.55 * columns, 0.95 * len(rows)), layout='constrained')
     axes.set_axis_off()
@@ -157,7 +160,7 @@ def resting() -> None:
 
 
 def irls() -> None:
-    """Draw a line through points of which some are wrong, by least squares and with those left out."""
+    """Draw a line through points with outliers, by least squares and by IRLS."""
     figure, axes = canvas(7, 2.6)
     rng = np.random.default_rng(0)
     x = np.linspace(0, 1, 40)

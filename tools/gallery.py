@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Run the commands of docs/gallery.md on a simulated robot, and keep what they give.
+"""Run the commands of docs/gallery.md on a simulated robot, and keep their output.
 
-`python tools/gallery.py --reports`, part of `make docs`: the reports that the site shows, into out/gallery.
-`python tools/gallery.py`, part of `make results`: the same, and what the commands print between the markers
+`python tools/gallery.py --reports`, part of `make docs`: the reports of the site, into out/gallery.
+`python tools/gallery.py`, part of `make results`: the same, and the printed output between the markers
 `<!-- output NAME -->` and `<!-- end -->` of the page.
 """
 
@@ -34,7 +34,7 @@ PAGE = ROOT / 'docs' / 'gallery.md'
 OUT = ROOT / 'out' / 'gallery'
 MARKED = re.compile(r'(<!-- output (\S+) -->\n).*?(<!-- end -->)', re.DOTALL)
 LINES = 22
-#: Name, command after `joint-dynamics`, whether it writes a report; each may use what those before it have written.
+#: Name, command after `joint-dynamics`, whether it writes a report; later ones use files of earlier ones.
 COMMANDS = (
     ('identify', 'identify run1 --robot robot.urdf --config physical.yaml --validate run2 --out result', True),
     ('excite', 'excite --robot robot.urdf --config quick.yaml --out plan', True),
@@ -44,7 +44,7 @@ COMMANDS = (
     ('gains', 'gains --robot robot.urdf --description result/dynamics.yaml --rate 200', False),
     ('export', 'export result/dynamics.yaml --into robot.urdf --out identified.urdf', False),
 )
-#: Files that the commands name: bodies that can exist; one search, above a table.
+#: Configurations of the commands: possible bodies; one search, above a table.
 FILES = {
     'physical.yaml': 'identification: {physical: true}\n',
     'quick.yaml': 'excitation: {fourier: {starts: 1, candidates: 10}, limits: {floor: 0.0}}\n',
@@ -64,7 +64,7 @@ record(robot, TrajectoryPoints(time, q, dq), torque=True).save_csv('sweep.csv')
 
 
 def run(folder: str, *words: str) -> str:
-    """Run Python in a folder and return what it printed; 3 is a result that is not believed, which is said in it."""
+    """Run Python in a folder and return its output; status 3 is a result that is not reliable."""
     environment = {**os.environ, 'COLUMNS': '110', 'NO_COLOR': '1', 'PYTHONPATH': str(ROOT / 'src')}
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -75,13 +75,13 @@ def run(folder: str, *words: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return the first lines of what a command printed."""
+    """Return the first lines of an output."""
     lines = [line.rstrip() for line in text.strip().splitlines()]
     return '\n'.join([*lines[:LINES], *(['…'] if len(lines) > LINES else [])])
 
 
 def picture(folder: Path) -> None:
-    """Draw the torques of the recording that was not trained on, and what the description predicts, for README."""
+    """Draw measured and predicted torques of the unseen recording, for README."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
@@ -105,7 +105,7 @@ def picture(folder: Path) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run the commands, keep their reports, and write what they print unless only reports are asked for."""
+    """Run the commands, keep their reports, and write their output unless only reports are asked for."""
     wanted = [row for row in COMMANDS if row[2] or '--reports' not in arguments]
     outputs = {}
     OUT.mkdir(parents=True, exist_ok=True)

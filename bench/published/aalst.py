@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import from_tests
+from plants import from_tests
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.applied import check_compensation
@@ -27,85 +27,30 @@ from joint_dynamics.identification.joint_tests.friction import FrictionSettings,
 from joint_dynamics.identification.joint_tests.oscillation import InertiaSettings, identify_inertia
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
-from published.figure import Figure
 
-PAPER = 'A'
-SEEDS = (0, 1, 2)
-PLANT = 'simulated joint with the friction of joint 2 of table C.1, noise of 0.3 N·m; links by the MDH table'
-#: f_vp, f_cp, f_vn, f_cn of joint 2, the largest of table C.1.
-TRUE = {'f_vp': 3.57, 'f_cp': 14.26, 'f_vn': 7.64, 'f_cn': 18.25}
-SPEEDS = (0.1, 0.2, 0.4, 0.6, 0.9, 1.2)
-RATE = 1000.0
-#: A compensation whose level is above the friction and whose slope is below, crossing it at 0.5 rad/s (situation s4).
-REAL, TOO_MUCH = (5.0, 10.0), (5.5, 9.0)
-SPRING, INERTIA = 80.0, 1.5
-#: Stiffnesses of the virtual spring [N·m/rad].
-SPRINGS = (1.0, 5.0, 20.0, 80.0)
-#: Low-pass of the fit in multiples of the frequency: a narrower one moves the reversals of the slowest cycle, where the
-#: acceleration jumps by the compensation that is too much.
-BANDWIDTH = 80.0
-_BACK = 'the truth is their value: how well it comes back. Joint 1, which the paper shows, is missing in its table'
-FIGURES = (
-    Figure('count', 'table 4.1', 'base parameters of the PA-10, base axis vertical', '43', '{:.0f}', 'the same'),
-    Figure('f_vp', 'table C.1', 'trapezoid test, f_v of joint 2 forward [N·m·s/rad]', '3.57', '{:.2f}', _BACK),
-    Figure('f_cp', 'table C.1', 'f_c forward [N·m]', '14.26', '{:.2f}', _BACK),
-    Figure('f_vn', 'table C.1', 'f_v backward [N·m·s/rad]', '7.64', '{:.2f}', _BACK),
-    Figure('f_cn', 'table C.1', 'f_c backward [N·m]', '18.25', '{:.2f}', _BACK),
-    Figure(
-        'settled',
-        'fig 5.15',
-        'speed at which a joint settles, compensation with too much level and too little slope [rad/s]',
-        'about 0.5',
-        '{:.3f}',
-        'crossing chosen at 0.5 rad/s; integrated from 0.2 and 0.9 rad/s, and predicted by check-compensation alike',
-    ),
-    Figure(
-        'cycle_spread',
-        'fig 5.8',
-        'amplitudes of the limit cycle from different initial angles, largest over smallest',
-        'the same',
-        '{:.3f}',
-        'with a virtual spring, from 0.02 and 0.3 rad',
-    ),
-    Figure(
-        'cycle_predicted',
-        '–',
-        'amplitude reached over that predicted by check-compensation',
-        '–',
-        '{:.3f}',
-        'describing function, first harmonic only',
-    ),
-    Figure(
-        'period_spread',
-        'fig 5.9',
-        'dominant inertia by the period alone in the limit cycle, K_p of 1 N·m/rad against 80 N·m/rad',
-        'depends on K_p',
-        '{:.2f}',
-        'reproduced in kind: too little slope (1 N·m·s/rad) takes the larger part of the motion the softer the spring'
-        ' (1.01 at 20, 1.03 at 5 N·m/rad); the K_p of the figure and its values are not in the text',
-    ),
-    Figure(
-        'fit_error',
-        '–',
-        'the same cycles by the fit with friction, largest error',
-        '–',
-        '{:.2f} %',
-        'what the identification takes instead: Coulomb and viscous friction in the fit of the oscillation,'
-        ' low-passed at 80 times its frequency (with the default of 10 the softest spring is 30 % off)',
-    ),
-)
+SEEDS = range(3)
+TRUE = {'f_vp': 3.57, 'f_cp': 14.26, 'f_vn': 7.64, 'f_cn': 18.25}  # joint 2, the largest of table C.1
+SPEEDS = (0.1, 0.2, 0.4, 0.6, 0.9, 1.2)  # rad/s
+RATE = 1000.0  # Hz
+REAL = (5.0, 10.0)  # N·m, N·m·s/rad: friction
+TOO_MUCH = (5.5, 9.0)  # N·m, N·m·s/rad: a compensation that crosses it at 0.5 rad/s (situation s4)
+SPRING = 80.0  # N·m/rad
+INERTIA = 1.5  # kg·m²
+SPRINGS = (1.0, 5.0, 20.0, 80.0)  # N·m/rad, of the virtual spring
+BANDWIDTH = 80.0  # low-pass of the fit over the frequency; a narrower one moves the reversals of the slowest cycle
+HALF = np.pi / 2
+PA10 = ((0, 0.317), (-HALF, 0), (HALF, 0.45), (-HALF, 0), (HALF, 0.48), (-HALF, 0), (HALF, 0.07))  # alpha, d
 
 
 def measure(seed: int) -> dict[str, float]:
-    """All figures of one noise."""
-    shared = from_tests('conftest.py')
-    table = shared.pa10_table.__wrapped__()
-    count = RobotModel.from_mdh(table).base_parameters(INERTIAL).count
+    """Return all figures of one seed of the noise."""
+    rows = [{'alpha': alpha, 'a': 0.0, 'd': d, 'theta': 0.0} for alpha, d in PA10]
+    count = RobotModel.from_mdh({'joints': rows}).base_parameters(INERTIAL).count
     return {'count': float(count), **trapezoid(seed), **limit_cycle(), **inertia(seed)}
 
 
 def trapezoid(seed: int) -> dict[str, float]:
-    """Friction per direction from plateaus of speed."""
+    """Return friction per direction from plateaus of speed."""
     motions, rng = from_tests('identification/joint_tests/conftest.py'), np.random.default_rng(seed)
     theta = motions.trapezoids([side * speed for speed in SPEEDS for side in (1, -1)])
     omega = np.gradient(theta, 1 / RATE)
@@ -125,12 +70,12 @@ def trapezoid(seed: int) -> dict[str, float]:
 
 
 def excess(speed: float) -> float:
-    """What the compensation drives the joint with [N·m]."""
+    """Return the torque by which the compensation exceeds the friction [N·m]."""
     return (TOO_MUCH[0] + TOO_MUCH[1] * speed) - (REAL[0] + REAL[1] * speed)
 
 
 def integrated(q0: float, dq0: float, spring: float, seconds: float, step: float = 5e-4) -> np.ndarray:
-    """States of I q̈ = −K q + sgn(q̇) e(|q̇|), by Runge and Kutta's fourth-order steps."""
+    """Return the states of I q̈ = −K q + sgn(q̇) e(|q̇|), by Runge and Kutta's fourth-order steps."""
 
     def rate(x: np.ndarray) -> np.ndarray:
         return np.array([x[1], (-spring * x[0] + np.tanh(x[1] / 1e-3) * excess(abs(x[1]))) / INERTIA])
@@ -146,7 +91,7 @@ def integrated(q0: float, dq0: float, spring: float, seconds: float, step: float
 
 
 def limit_cycle() -> dict[str, float]:
-    """Where speeds settle, and the limit cycle with a spring, integrated and predicted."""
+    """Return settled speeds, and the limit cycle with a spring, integrated and predicted."""
     part = {'friction': {'parameters': {'F_C0': REAL[0], 'F_V1': REAL[1]}}}
     arm = Arm.of_joints(DynamicsDescription({'robot': {'joint_names': ['j']}, 'joints': {'j': part}}))
     applied = {'parameters': {'F_C0': TOO_MUCH[0], 'F_V1': TOO_MUCH[1]}, 'spring': SPRING, 'inertia': INERTIA}
@@ -163,7 +108,7 @@ def limit_cycle() -> dict[str, float]:
 
 
 def inertia(seed: int) -> dict[str, float]:
-    """Dominant inertia from limit cycles under springs of several stiffnesses, torque and encoder as measured."""
+    """Return the dominant inertia from limit cycles under several springs, with noise of torque and encoder."""
     tests = from_tests('identification/joint_tests/test_oscillation.py')
     rng, alone, error = np.random.default_rng(seed), [], []
     for spring in SPRINGS:

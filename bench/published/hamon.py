@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import from_tests
+from plants import from_tests
 
 from joint_dynamics.identification.joint_tests.quadrants import (
     fit_quadrants,
@@ -25,60 +25,13 @@ from joint_dynamics.identification.joint_tests.quadrants import (
     quadrant_columns,
     usual_columns,
 )
-from published.figure import Figure
 
-PAPER = 'H'
-SEEDS = tuple(range(5))
-PLANT = 'simulated joint 3 of an RX130L with the parameters of table II, without and with two payloads, noise of 3 N·m'
-FASTEST = 1.2
-_NOISE = 'what is left over is the noise stated, which only has to be plausible; the drop is what compares'
-FIGURES = (
-    Figure('usual', 'table III', 'residual, usual model, all samples', '0.0733', '{:.4f}', _NOISE),
-    Figure('new', 'table III', 'residual, load-dependent model, all samples', '0.0484', '{:.4f}', _NOISE),
-    Figure(
-        'drop',
-        'section V',
-        'drop of the residual, all samples',
-        '34 %',
-        '{:.0f} %',
-        'the truth is exactly the model here',
-    ),
-    Figure(
-        'drop_slow',
-        'section V',
-        'the same below 10 % of the largest speed',
-        '46 %',
-        '{:.0f} %',
-        'as above; nothing but friction and gravity is left at low speed',
-    ),
-    Figure(
-        'drop_fast',
-        'table III',
-        'the same above 35 % of the largest speed',
-        '−2 %',
-        '{:.0f} %',
-        'theirs is fitted to all samples and pays for the slow ones; ours has the very law of the truth',
-    ),
-    Figure(
-        'drop_unloaded',
-        'table IV',
-        'the same without payload',
-        '19 %',
-        '{:.0f} %',
-        'as above; a_m and a_g are not told from the masses without a payload, which the residual does not mind',
-    ),
-    Figure(
-        'a_m', 'table II', 'a_m, motor quadrant', '0.942', '{:.3f}', 'the truth is 0.942: recovered, not found anew'
-    ),
-    Figure('a_g', 'table II', 'a_g, generator quadrant', '0.915', '{:.3f}', 'the truth is 0.915'),
-    Figure('c_m', 'table II', 'c_m [N·m]', '21.152', '{:.2f}', 'the truth is 21.152'),
-    Figure('c_g', 'table II', 'c_g [N·m]', '15.588', '{:.2f}', 'the truth is 15.588'),
-    Figure('F_V', 'table II', 'F_V [N·m·s/rad]', '48.139', '{:.2f}', 'the truth is 48.139'),
-)
+SEEDS = range(5)
+FASTEST = 1.2  # rad/s
 
 
 def measure(seed: int) -> dict[str, float]:
-    """Residuals and parameters of one set of recordings."""
+    """Return residuals and parameters of one set of recordings."""
     made = from_tests('identification/joint_tests/test_quadrants.py')
     rigid, dq, tau = made.data(made.TABLE_2, seed)
     fit = fit_quadrants(rigid, dq, tau, made.NAMES)
@@ -106,5 +59,5 @@ def measure(seed: int) -> dict[str, float]:
 
 
 def residual(columns: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """What least squares leave of the torque; columns that others can replace do no harm."""
+    """Return the residual of least squares; dependent columns are allowed."""
     return tau - columns @ np.linalg.lstsq(columns, tau, rcond=None)[0]

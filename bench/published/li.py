@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 import pinocchio
-from helpers import from_tests
+from plants import from_tests
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.observations import filter_plan, observe
@@ -32,48 +32,18 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
 from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.robot import RobotModel
-from published.figure import Figure
 
-PAPER = 'L'
-SEEDS = (0, 1, 2)
-PLANT = 'simulated UR5e-like arm with friction by [L eq 4 to 6], joints warming from 22 to 48 °C, noise of 2 %'
-_EXACT = "the simulated friction is the paper's law, so nothing but noise is left to I-IRLS"
-FIGURES = (
-    Figure('irls', 'fig 12b', 'RMSE on unseen motions, I-IRLS below IRLS', '> 14 %', '{:.0f} %', _EXACT),
-    Figure('ls', 'fig 12b', 'RMSE on unseen motions, I-IRLS below least squares', '> 16 %', '{:.0f} %', _EXACT),
-    Figure(
-        'terms',
-        'fig 12a',
-        'RMSE, load and temperature terms against none',
-        '> 13 %',
-        '{:.0f} %',
-        'the exponent of the speed is fitted in both',
-    ),
-    Figure('warm_irls', 'table III', 'fast and warm, I-IRLS below IRLS', '> 33 %', '{:.0f} %', _EXACT),
-    Figure(
-        'warm_ls',
-        'table III',
-        'fast and warm, I-IRLS below least squares',
-        '> 47 %',
-        '{:.0f} %',
-        'theirs is the largest error of the elbow joints, ours the RMSE of all joints',
-    ),
-    Figure(
-        'physical',
-        'section 3.4 (e)',
-        'RMSE with physical consistency (LMI-SDP) over that without',
-        '> 0 %',
-        '{:+.2f} %',
-        'of the I-IRLS result: what physical consistency costs where the truth is consistent',
-    ),
-    Figure('', 'table II', 'parameters of an AUBO i5', '', '', 'the values are not in the text of the paper'),
-)
+SEEDS = range(3)
+HALF = np.pi / 2
+UR5E = ((0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996))
+"""Modified Denavit-Hartenberg table: alpha, a, d."""
 
 
 def measure(seed: int) -> dict[str, float]:
-    """Reductions in percent for one training set and the unseen motions of a seed."""
+    """Return reductions in percent for one training set and the unseen motions of a seed."""
     tests, shared = from_tests('identification/regression/test_iirls.py'), from_tests('identification/conftest.py')
-    robot = shared.TrueRobot(RobotModel.from_mdh(TABLE))
+    rows = [{'alpha': alpha, 'a': a, 'd': d, 'theta': 0.0} for alpha, a, d in UR5E]
+    robot = shared.TrueRobot(RobotModel.from_mdh({'joints': rows}))
     training = [record(tests, robot, 100 * seed + 1, 22.0, 40.0), record(tests, robot, 100 * seed + 2, 40.0, 48.0)]
     plan = filter_plan(training, IdentificationSettings())
     problem = Problem(robot.model, [observe(recording, plan) for recording in training], rest_speed=0.01)
@@ -102,25 +72,8 @@ def measure(seed: int) -> dict[str, float]:
     }
 
 
-HALF = np.pi / 2
-#: A UR5e (modified Denavit-Hartenberg).
-TABLE = {
-    'joints': [
-        dict(zip(('alpha', 'a', 'd', 'theta'), row, strict=True))
-        for row in (
-            (0, 0, 0.1625, 0),
-            (HALF, 0, 0, 0),
-            (0, -0.425, 0, 0),
-            (0, -0.3922, 0.1333, 0),
-            (HALF, 0, 0.0997, 0),
-            (-HALF, 0, 0.0996, 0),
-        )
-    ]
-}
-
-
 def record(tests, robot, seed: int, T0: float, T1: float, duration=20.0, rate=250.0, noise=0.02, **motion):
-    """A recording of joints that warm up from T0 to T1 [°C], with the constants of the tests."""
+    """Return a recording of joints that warm up from T0 to T1 [°C], with the constants of the tests."""
     rng = np.random.default_rng(seed)
     recording = robot.record(seed, duration=duration, rate=rate, noise=0.0, **motion)
     t, q, dq, ddq = robot.motion(np.random.default_rng(seed), duration, rate, **motion)

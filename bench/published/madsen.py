@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 from bench_control import START, adapted, against_sgn, cycle, reduction, reversals
-from helpers import from_tests
+from plants import from_tests
 
 from joint_dynamics.estimation import StiffnessEstimator
 from joint_dynamics.excitation import LimitSettings, make_profile
@@ -29,104 +29,17 @@ from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 from joint_dynamics.signals.state_estimator import StateEstimator
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, record, ur5e_urdf
-from published.figure import Figure
 
-PAPER = 'M'
-SEEDS = (0, 1, 2)
-PLANT = 'simulated joint of chapter 3, joint of the tests (presliding), simulated UR5e with all model errors'
-FIGURES = (
-    *(
-        Figure(f'{key}_{preset}', place, f'{what}, {words}', published, '{:.1f} %', why)
-        for preset, words, why in (
-            ('default', 'default', 'the friction model is 5 % wrong and nothing else; forgetting is stronger'),
-            (
-                'thesis',
-                "thesis's preset",
-                'the friction model is 5 % wrong and nothing else; what is halved is followed slowly',
-            ),
-        )
-        for key, place, what, published in (
-            ('map_10', 'M3 VII.C', 'stiffness map NRMSE after 10 s', '95.2 %'),
-            ('map_35', 'M3 fig 8', 'the same at 35 s', '96.6 %'),
-            ('map_halved', 'M3 fig 10', 'the same at 35 s, torque halved at 10 s', '94.0 %'),
-        )
-    ),
-    Figure('', 'M3 fig 8', 'best offline fit of the force gauge', '96.9 %', '', 'a property of their gauge and gear'),
-    *(
-        Figure(method, 'M4 fig 16', f'presliding, four operators, NRMSE: {words}', published, '{:.1f} %', why)
-        for method, words, published, why in (
-            ('static', 'static map', '68.9 %', 'its place depends on the shape of the true hysteresis'),
-            ('nlr', 'nonlinear regression', '82.3 %', 'the order is the same'),
-        )
-    ),
-    Figure(
-        '',
-        'M4 4.2.3',
-        'temperature map of friction, NRMSE',
-        '95.1 %',
-        '',
-        'two hours of one joint warming; on simulated joints, where the map is tested, its law is the truth',
-    ),
-    Figure('count', 'M5 table 3', 'base parameters of the UR5e, base axis vertical', '36', '{:.0f}', 'the same'),
-    Figure(
-        'calibrated',
-        'M5 table 5',
-        'torque NMSE of unseen motions, calibrated below CAD model',
-        '16.5, 24.9, 28.5 %',
-        '{:.0f} %',
-        f'it depends on how wrong the CAD model is: bodies up to {100 * ModelErrors().inertia:.0f} % off here',
-    ),
-    Figure(
-        '',
-        'M5 table 4',
-        'values of the base parameters',
-        '',
-        '',
-        'the labels are shifted: a negative ZZR is impossible',
-    ),
-    Figure(
-        'period',
-        'M6 table 1',
-        'waypoint cycle, duration',
-        '13.458 s',
-        '{:.3f} s',
-        'what the six waypoints and the limits stated give',
-    ),
-    Figure(
-        'sgn_torque',
-        'M6 fig 10',
-        'torque MSE at reversals under load, sgn-based over E-GMS',
-        '2.1',
-        '{:.2f}',
-        'shoulder of the simulated UR5e, 7.5 kg, the same parameters in both laws',
-    ),
-    Figure('sgn_tracking', 'M6 fig 11', 'the same, tracking', '1.5', '{:.2f}', 'as above'),
-    Figure(
-        'torque',
-        'M6 table 2',
-        'torque MSE, adaptation against none, mean of ratios',
-        '−84.2 %',
-        '−{:.1f} %',
-        'in one process; ratio of their means is 86.6 %. Drive gains of the data sheet',
-    ),
-    Figure(
-        'tracking',
-        'M6 table 2',
-        'position MSE, adaptation against none, mean of ratios',
-        '−20.0 %',
-        '−{:.1f} %',
-        'another PID closes the loop, so friction has another share in the error; theirs cannot be rad² (0.6 rad rms)',
-    ),
-)
+SEEDS = range(3)
 
 
 def measure(seed: int) -> dict[str, float]:
-    """All figures of one seed."""
+    """Return all figures of one seed."""
     return {**stiffness(seed), **presliding(seed), **calibration(seed), **feedforward(seed)}
 
 
 def stiffness(seed: int) -> dict[str, float]:
-    """NRMSE of the map on the joint of chapter 3, friction model 5 % wrong, as bench_estimation.py takes it."""
+    """Return the NRMSE of the map on the joint of chapter 3, friction model 5 % wrong."""
     made = from_tests('estimation/conftest.py')
     joint = made.make_joint(seed=seed)
     smoother, pairs = StateEstimator(3, joint.period, window=0.05), []
@@ -149,7 +62,7 @@ def stiffness(seed: int) -> dict[str, float]:
 
 
 def presliding(seed: int) -> dict[str, float]:
-    """Maxwell-slip and the static map on held-out data; the truth has eighteen operators in velocity form."""
+    """Return the NRMSE of Maxwell-slip and the static map on held-out data; the truth has eighteen operators."""
     made = from_tests('identification/joint_tests/conftest.py')
     joint = made.Joint(seed=8 + seed)
     result = identify_hysteresis([joint.data(made.reciprocating())], HysteresisSettings(estimation_fraction=0.25))
@@ -158,12 +71,12 @@ def presliding(seed: int) -> dict[str, float]:
 
 
 def nmse(tau: np.ndarray, predicted: np.ndarray) -> float:
-    """Sum over the joints of the mean squared error over the mean torque [M5 eq 22, by its text]."""
+    """Return the sum over the joints of the mean squared error over the mean torque [M5 eq 22, by its text]."""
     return float(np.sum(np.mean((tau - predicted) ** 2, axis=0) / np.mean(np.abs(tau), axis=0)))
 
 
 def calibration(seed: int) -> dict[str, float]:
-    """Unseen work: the identified robot against the bodies of the URDF with friction fitted to what they leave."""
+    """Compare, on unseen work, the identified robot with the URDF and friction fitted to its residual."""
     model = RobotModel.load(ur5e_urdf())
     count = model.base_parameters(INERTIAL).count
     robot = FlexibleJointRobot(seed=seed, errors=ModelErrors())
@@ -190,18 +103,18 @@ def random_motion(seed: int, seconds: float = 20.0) -> TrajectoryPoints:
 
 
 def rigid(model: RobotModel, observation) -> np.ndarray:
-    """Torque of the bodies of the URDF."""
+    """Return the torque of the bodies of the URDF."""
     return model.inverse_dynamics(observation.q, observation.dq, observation.ddq)
 
 
 def drive(observation, j: int) -> np.ndarray:
-    """Rotor inertia, Coulomb and viscous friction and offset of a joint."""
+    """Return the columns of rotor inertia, Coulomb and viscous friction and offset of a joint."""
     dq, ddq = observation.dq[:, j], observation.ddq[:, j]
     return np.column_stack([ddq, np.sign(dq), dq, np.ones_like(dq)])
 
 
 def feedforward(seed: int) -> dict[str, float]:
-    """Hysteresis against sgn, and adaptation, as bench_control.py takes them."""
+    """Return figures of hysteresis against sgn, and of adaptation, by the functions of bench_control.py."""
     limits = LimitSettings(velocity=np.pi, acceleration=10.0)
     period = make_profile(RobotModel.load(ur5e_urdf()), 'waypoints', limits=limits)[0].duration
     (e0, t0), (e1, t1) = against_sgn(reversals(), seed)
@@ -210,6 +123,6 @@ def feedforward(seed: int) -> dict[str, float]:
         'period': float(period),
         'sgn_torque': float(t0[1] / t1[1]),
         'sgn_tracking': float(e0[1] / e1[1]),
-        'torque': float(reduction(torque0, torque1)[0]),
-        'tracking': float(reduction(tracking0, tracking1)[0]),
+        'torque': float(reduction(torque0, torque1)),
+        'tracking': float(reduction(tracking0, tracking1)),
     }

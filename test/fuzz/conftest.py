@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What mutates inputs: values anywhere in a document, pieces of a text, bits of a file."""
+"""Mutations of inputs: values anywhere in a document, pieces of a text, bits of a file."""
 
 import copy
 
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 NIGHTLY = settings.default.max_examples >= 10_000
 CASES = settings(
-    max_examples=10_000 if NIGHTLY else 200,
+    max_examples=10_000 if NIGHTLY else 100,
     deadline=None,
     derandomize=not NIGHTLY,
     database=None,

@@ -220,13 +220,6 @@ def test_descriptions_with_other_values(version, changes):
 
 
 @tools.CASES
-@given(st.sampled_from(sorted(VERSIONS)), tools.EDITS)
-def test_descriptions_with_other_text(version, edits):
-    with one_error():
-        use_description(DynamicsDescription.from_yaml(tools.edited(yaml.safe_dump(VERSIONS[version]), edits)))
-
-
-@tools.CASES
 @given(tools.EDITS)
 @example([(0.0, 1, '')])
 def test_urdfs(edits):

@@ -60,7 +60,7 @@ ROWS = [(name, row) for name, node_class in NODES.items() for row in node_class.
 
 
 def belongs(value, row):
-    """Whether a value is what the table of parameters allows."""
+    """Whether a value is within its row of the table of parameters."""
     if isinstance(row.default, list):
         items, kind = value, row.element
         assert type(value) is list
@@ -219,7 +219,8 @@ ARRAYS = st.one_of(
     st.lists(NUMBERS, min_size=6, max_size=6),
 )
 SOME = st.just([]) | ARRAYS
-SECONDS, NANOSECONDS = st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**32 - 1)
+SECONDS = st.integers(-(2**31), 2**31 - 1)
+NANOSECONDS = st.integers(0, 2**32 - 1)
 TIMES = st.builds(Duration, sec=st.integers(0, 3) | SECONDS, nanosec=st.integers(0, 10**9 - 1) | NANOSECONDS)
 POINTS = st.builds(
     JointTrajectoryPoint, positions=ARRAYS, velocities=SOME, accelerations=SOME, effort=SOME, time_from_start=TIMES

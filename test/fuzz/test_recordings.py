@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Damaged recordings: what is read is finite and plausible, what is not is one JointDynamicsError of one line."""
+"""Damaged recordings: finite, plausible values, or one JointDynamicsError of one line."""
 
 import contextlib
 import importlib.util
@@ -36,7 +36,8 @@ _spec.loader.exec_module(tools)
 pytestmark = pytest.mark.fuzz
 NAMES = ['shoulder', 'elbow']
 TIME = np.arange(60) * 0.01
-Q, DQ = np.column_stack([np.sin(TIME), np.cos(3 * TIME)]), np.column_stack([np.cos(TIME), -3 * np.sin(3 * TIME)])
+Q = np.column_stack([np.sin(TIME), np.cos(3 * TIME)])
+DQ = np.column_stack([np.cos(TIME), -3 * np.sin(3 * TIME)])
 TAU = 5 + 3 * Q
 CSV = (
     'time,q1,q2,dq1,dq2,tau1,tau2\n'
