@@ -74,10 +74,6 @@ struct ArmState
   std::vector<std::vector<double>> sliders;  ///< (n)(M) rad, positions of the Maxwell-slip sliders; NaN: undeformed
   Eigen::VectorXd H;     ///< (n) hysteresis of the last sample, −1 … 1
   Eigen::VectorXd load;  ///< (n) N·m, τ_J of the last sample
-  Eigen::VectorXd largest_speed;  ///< (n) rad/s, since `Arm::reset`
-  Eigen::VectorXd largest_load;   ///< (n) N·m, since `Arm::reset`
-  Eigen::VectorXd highest_temperature;  ///< (n) °C given since `Arm::reset`; −∞: none
-  Eigen::VectorXd lowest_temperature;   ///< (n) °C given since `Arm::reset`; +∞: none
 };
 
 /// The identified arm: motor torque along a desired motion.
@@ -113,7 +109,7 @@ public:
 
   /// State without history: α of the description, T0, undeformed hysteresis.
   ArmState begin() const;
-  /// Forgets hysteresis and extremes; α and temperature stay.
+  /// Forgets the hysteresis; α and temperature stay.
   void reset(ArmState & state) const noexcept;
 
   /// Takes temperatures (n) [°C] and α (n, 2) of the estimator, clipped to their ranges; NaN keeps the last value.
