@@ -90,12 +90,17 @@ class Arm
 public:
   /// Reads robot and description.
   /// @param urdf XML text; empty: `robot.urdf` of the description
-  /// @param description YAML text of a dynamics description; empty: inertials of the URDF, no friction
+  /// @param description of the dynamics; missing: inertials of the URDF, no friction
   /// @param joints independent joints, in the order of every vector; empty: those of the description, or of the URDF
   /// @throws std::runtime_error with the path of the field, what was expected there and what was found
   Arm(
-    const std::string & urdf, const std::string & description, const std::vector<std::string> & joints,
+    const std::string & urdf, const Field & description, const std::vector<std::string> & joints,
     const ArmOptions & options = {});
+  /// Reads robot and description, this one from its YAML text; empty: none.
+  Arm(
+    const std::string & urdf, const std::string & description, const std::vector<std::string> & joints,
+    const ArmOptions & options = {})
+  : Arm(urdf, description.empty() ? Field() : Field::parse(description), joints, options) {}
 
   Eigen::Index size() const noexcept {return static_cast<Eigen::Index>(names_.size());}
   const std::vector<std::string> & joint_names() const noexcept {return names_;}

@@ -121,8 +121,9 @@ void Arm::inertia(ConstVector q, Eigen::Ref<Eigen::MatrixXd> matrix) const noexc
 void Arm::friction_torque(
   ConstVector H, ConstVector speed, ConstVector load, ConstVector temperature, VectorOut tau) const noexcept
 {
+  const JointVector all = JointVector::Ones(size());
   tau.setZero();
-  add_friction(scale_, JointVector::Ones(size()), H, speed, load, temperature, tau);
+  add_friction(scale_, all, H, speed, load, temperature, tau);
 }
 
 /// B q̈, and Ia cᵀ c q̈ of a coupled motor, whose own part is in B already [G eq 24-25].
