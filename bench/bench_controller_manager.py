@@ -45,7 +45,7 @@ import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from bench_control import rest_to_rest
 from builtin_interfaces.msg import Duration
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -232,7 +232,9 @@ class Statistics:
         self._type, self.names, self._raw = StatisticsValues, {}, []
         topic = '/controller_manager/statistics'
         client.listen(StatisticsNames, f'{topic}/names', self._name, LATCHED)
-        client.listen(StatisticsValues, f'{topic}/values', self._raw.append, QoSProfile(depth=100_000), raw=True)
+        # A reliable reader that lags blocks the manager's publisher, and ends the manager.
+        best_effort = QoSProfile(depth=100_000, reliability=ReliabilityPolicy.BEST_EFFORT)
+        client.listen(StatisticsValues, f'{topic}/values', self._raw.append, best_effort, raw=True)
 
     def _name(self, message):
         self.names[message.names_version] = list(message.names)
@@ -272,12 +274,17 @@ def cycle(bench, robot, options):
             bench.client.rest(min(path.end + 1.0, max(0.1, end - time.monotonic())))
         values = statistics.read()
         # By the manager's own measure: between the messages that arrive here some are lost.
-        periods = 1e6 / values[f'{active[0]}.stats/periodicity/current_value']
+        periods = 1e6 / finite(values[f'{active[0]}.stats/periodicity/current_value'])
         off, late = np.abs(periods - 1e6 / options.rate), int(np.sum(periods >= 1.5e6 / options.rate))
         CYCLE.row(f'{title}: cycle, {options.rate} Hz', len(periods), *spread(off), late, None)
         for name in active:
-            spent = values[f'{name}.stats/execution_time/current_value']
+            spent = finite(values[f'{name}.stats/execution_time/current_value'])
             CYCLE.row(f'{title}: update() of {name}', len(spent), *spread(spent), None, 1e3 * configured[name])
+
+
+def finite(values):
+    """Without the cycles before the first update of a controller, in which its statistics are not numbers."""
+    return values[np.isfinite(values)]
 
 
 def spread(values):

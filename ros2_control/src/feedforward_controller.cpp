@@ -334,8 +334,10 @@ void FeedforwardController::take_references(double time)
     for (double & value : written_.*REFERENCES[row].first) {
       auto & reference = *ordered_exported_reference_interfaces_[interface++];
       value = reference.get_optional().value_or(NONE);
-      (void)reference.set_value(NONE);
-      (row < MOTION ? moves : pushes) |= !std::isnan(value);
+      if (!std::isnan(value)) {
+        (void)reference.set_value(NONE);
+        (row < MOTION ? moves : pushes) = true;
+      }
     }
   }
   if (moves) {
