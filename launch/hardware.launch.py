@@ -41,6 +41,10 @@ def generate_launch_description():
                 default_value=preset,
                 description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced',
             ),
-            IncludeLaunchDescription(PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py')))),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py'))),
+                # launch refuses an include without the arguments that have no default there
+                launch_arguments={'params_file': LaunchConfiguration('params_file')}.items(),
+            ),
         ]
     )

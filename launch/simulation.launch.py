@@ -93,7 +93,11 @@ def generate_launch_description():
                 description='name under which the simulated robot takes torques',
             ),
             # before the simulator, which takes arguments that it declares
-            IncludeLaunchDescription(PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py')))),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py'))),
+                # launch refuses an include without the arguments that have no default there
+                launch_arguments={'params_file': LaunchConfiguration('params_file')}.items(),
+            ),
             simulator,
         ]
     )

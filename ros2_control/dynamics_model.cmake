@@ -60,7 +60,3 @@ if(BUILD_TESTING)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST)
   endforeach()
 endif()
-
-# Times of construction and of one torque: `cmake --build BUILD --target bench_arm`.
-add_executable(bench_arm EXCLUDE_FROM_ALL test/dynamics_model/bench_arm.cpp)
-target_link_libraries(bench_arm dynamics_model)

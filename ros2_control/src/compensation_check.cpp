@@ -53,15 +53,14 @@ Level level_of(const joint_dynamics::Field & friction, const char * direction)
 }  // namespace
 
 void refuse_run_away(
-  const joint_dynamics::Arm & arm, const std::string & description, const Eigen::VectorXd & gain)
+  const joint_dynamics::Arm & arm, const joint_dynamics::Field & description, const Eigen::VectorXd & gain)
 {
-  const auto document = joint_dynamics::Field::parse(description);
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(arm.size());
   const Eigen::VectorXd unknown =
     Eigen::VectorXd::Constant(arm.size(), std::numeric_limits<double>::quiet_NaN());
   for (Eigen::Index j = 0; j < arm.size(); ++j) {
     const std::string & name = arm.joint_names()[static_cast<std::size_t>(j)];
-    const joint_dynamics::Field friction = document["joints"][name]["friction"];
+    const joint_dynamics::Field friction = description["joints"][name]["friction"];
     const double alpha_1 = arm.constants()[static_cast<std::size_t>(j)].scale[0];
     const double limit = arm.limits().velocity[j];
     const double v = std::isfinite(limit) ? limit : LIMIT_UNKNOWN;

@@ -191,10 +191,17 @@ void FeedforwardController::subscribe()
         ++point_received_.count;
         point_.writeFromNonRT(point_received_);
       });
-  publisher_ = std::make_unique<realtime_tools::RealtimePublisher<State>>(
-    node->create_publisher<State>("~/controller_state", rclcpp::SystemDefaultsQoS()));
+  states_out_ = node->create_publisher<State>("~/controller_state", rclcpp::SystemDefaultsQoS());
+  publisher_ = std::make_unique<realtime_tools::RealtimePublisher<State>>(states_out_);
   reported_.clear();
-  timer_ = node->create_wall_timer(REPORT_PERIOD, [this] {report();});
+  timer_ = node->create_wall_timer(
+    REPORT_PERIOD, [this] {
+      const std::lock_guard<std::mutex> lock(report_mutex_);
+      if (loop_) {
+        has_listener_ = states_out_->get_subscription_count() > 0;
+        report();
+      }
+    });
 }
 
 /// Gives the published state its size, so that a step allocates nothing.
@@ -230,7 +237,7 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
   // Over the zeros that a trajectory controller leaves when it ends: before they are sent where the switch is between
   // two cycles (activate_asap).
   write_commands(loop_->command());
-  report_.set(Report{true, Outcome::safe, loop_->fault()});
+  report_.set(Report{true, loop_->fault()});
   const std::lock_guard<std::mutex> lock(update_mutex_);
   active_ = true;
   return CallbackReturn::SUCCESS;
@@ -245,19 +252,20 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
   for (auto & interface : command_interfaces_) {
     (void)interface.set_value(0.0);
   }
-  report_.set(Report());
+  report_.set(Report{false, loop_->fault()});  // a law that failed at its safe command ends within a cycle
   return CallbackReturn::SUCCESS;
 }
 
 CallbackReturn FeedforwardController::on_cleanup(const rclcpp_lifecycle::State & /*state*/)
 {
   // Also after an error, where nobody deactivated it.
-  const std::lock_guard<std::mutex> lock(update_mutex_);
+  const std::scoped_lock lock(report_mutex_, update_mutex_);
   active_ = false;
   timer_.reset();
   subscription_.reset();
   slow_inputs_.reset();
   publisher_.reset();
+  states_out_.reset();
   loop_.reset();
   return CallbackReturn::SUCCESS;
 }
@@ -301,7 +309,7 @@ return_type FeedforwardController::update_and_write_commands(
   take_references(instant);
   const Outcome outcome = loop_->step(measured_, desired_, instant, period.seconds());
   write_commands(loop_->command());
-  (void)report_.try_set(Report{true, outcome, loop_->fault()});
+  (void)report_.try_set(Report{true, loop_->fault()});
   publish(time);
   return outcome == Outcome::ended ? return_type::ERROR : return_type::OK;
 }
@@ -326,8 +334,10 @@ void FeedforwardController::take_references(double time)
     for (double & value : written_.*REFERENCES[row].first) {
       auto & reference = *ordered_exported_reference_interfaces_[interface++];
       value = reference.get_optional().value_or(NONE);
-      (void)reference.set_value(NONE);
-      (row < MOTION ? moves : pushes) |= !std::isnan(value);
+      if (!std::isnan(value)) {
+        (void)reference.set_value(NONE);
+        (row < MOTION ? moves : pushes) = true;
+      }
     }
   }
   if (moves) {
@@ -352,6 +362,9 @@ void FeedforwardController::write_commands(const Eigen::VectorXd & values)
 
 void FeedforwardController::publish(const rclcpp::Time & time)
 {
+  if (!has_listener_) {
+    return;
+  }
   state_.header.stamp = time;
   for (std::size_t k = 0; k < params_.joints.size(); ++k) {
     const auto j = static_cast<Eigen::Index>(k);
@@ -372,7 +385,7 @@ void FeedforwardController::report()
 {
   const auto logger = get_node()->get_logger();
   const Report report = report_.get();
-  const bool failed = report.outcome == Outcome::failed || report.outcome == Outcome::ended;
+  const bool failed = report.fault.kind == Fault::not_finite;
   const std::string missing = report.active && report.fault.kind == Fault::none ? slow_inputs_->missing() : "";
   // The same fault of the same joint is reported once, whatever its value becomes.
   const std::string topic = std::to_string(report.active) + std::to_string(report.fault.kind) + "/" +

@@ -105,7 +105,7 @@ joint_dynamics::FrictionMode friction_mode(const feedforward_controller::Params 
 
 joint_dynamics::Arm arm_from(
   const PerJoint & per_joint, const feedforward_controller::Params & params, const std::string & robot,
-  const std::string & description)
+  const joint_dynamics::Field & description)
 {
   joint_dynamics::ArmOptions options;
   options.mounting = params.mounting;
@@ -177,7 +177,9 @@ ControlLoop loop_from_parameters(
 {
   refuse_unknown_parameters(node, params.joints);
   const PerJoint per_joint(node, params.joints);
-  joint_dynamics::Arm arm = arm_from(per_joint, params, robot, description);
+  const joint_dynamics::Field document =
+    description.empty() ? joint_dynamics::Field() : joint_dynamics::Field::parse(description);
+  joint_dynamics::Arm arm = arm_from(per_joint, params, robot, document);
   const TorqueLaw::Settings law = law_from(per_joint, params, arm);
   return ControlLoop(TorqueLaw(std::move(arm), law), settings_from(per_joint, params));
 }

@@ -14,30 +14,15 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
+#include "allocations.hpp"
 #include "arm_of_tests.hpp"
 #include "joint_dynamics_controllers/compensation_check.hpp"
-
-namespace
-{
-
-std::atomic<std::size_t> allocations{0};
-
-}  // namespace
-
-// Eigen and std::vector allocate through this one with glibc.
-extern "C" void * __libc_malloc(std::size_t size);
-extern "C" void * malloc(std::size_t size)
-{
-  ++allocations;
-  return __libc_malloc(size);
-}
 
 namespace joint_dynamics_controllers
 {
@@ -343,8 +328,8 @@ TEST(ControlLoop, the_delay_margin_is_that_of_a_double_integrator)
 TEST(CompensationCheck, more_friction_than_there_is_runs_away)
 {
   const joint_dynamics::Arm arm = arm_of_tests();
-  EXPECT_NO_THROW(refuse_run_away(arm, DESCRIPTION, both(1.0, 1.0)));
-  EXPECT_THROW(refuse_run_away(arm, DESCRIPTION, both(1.0, 1.1)), std::runtime_error);
+  EXPECT_NO_THROW(refuse_run_away(arm, joint_dynamics::Field::parse(DESCRIPTION), both(1.0, 1.0)));
+  EXPECT_THROW(refuse_run_away(arm, joint_dynamics::Field::parse(DESCRIPTION), both(1.0, 1.1)), std::runtime_error);
   // One direction of the elbow has less friction than both together.
   const std::string text = DESCRIPTION;
   const auto with = [&](double level, double deviation) {
@@ -356,9 +341,9 @@ TEST(CompensationCheck, more_friction_than_there_is_runs_away)
         "directions: {positive: {F_C: " + own + ", F_V1_std: 0.0}, negative: {F_C: 2.0, F_V1: 2.0}}\n      ");
       return changed;
     };
-  EXPECT_THROW(refuse_run_away(arm, with(1.5, 0.1), both(1.0, 1.0)), std::runtime_error);
-  EXPECT_NO_THROW(refuse_run_away(arm, with(1.5, 0.3), both(1.0, 1.0)));
-  EXPECT_NO_THROW(refuse_run_away(arm, with(1.5, 0.1), both(1.0, 0.8)));
+  EXPECT_THROW(refuse_run_away(arm, joint_dynamics::Field::parse(with(1.5, 0.1)), both(1.0, 1.0)), std::runtime_error);
+  EXPECT_NO_THROW(refuse_run_away(arm, joint_dynamics::Field::parse(with(1.5, 0.3)), both(1.0, 1.0)));
+  EXPECT_NO_THROW(refuse_run_away(arm, joint_dynamics::Field::parse(with(1.5, 0.1)), both(1.0, 0.8)));
 }
 
 /// Three minutes of states, references, α, temperatures and periods that are often bad.

@@ -31,7 +31,7 @@ def robot():
 
 @pytest.fixture
 def make_arm(robot):
-    """An arm with everything, or with what is given instead."""
+    """An arm with every field; `changes` replace fields."""
 
     def make(**changes):
         rng = np.random.default_rng(5)

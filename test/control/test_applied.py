@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What compensates friction, of a file or a law: its torque, what is refused, and what would run away."""
+"""Friction compensations of files and laws: their torque, refusals, and running away."""
 
 import numpy as np
 import pytest
@@ -38,27 +38,17 @@ def test_its_torque_opposes_friction_in_either_direction():
     assert made.loads == (0.0,)
 
 
-def test_a_direction_of_its_own_takes_the_place_of_the_common_parameters():
+def test_parameters_of_one_direction_replace_the_common_ones():
     document = {
         'parameters': {**PARAMETERS, 'offset': 0.5},
         'directions': {'positive': {'F_C': 6.0, 'F_V1': 1.0}, 'negative': {'F_C': 4.0, 'F_S': 9.0, 'F_V1': 3.0}},
     }
     made = AppliedCompensation('j', document)
-    # without a static level of its own the Coulomb level is the static one, and the offset is in neither
+    # Without F_S the Coulomb level of a direction is its static one; the offset counts in no direction.
     np.testing.assert_allclose(made.torque(SPEED), 6.0 + 1.0 * SPEED)
     np.testing.assert_allclose(made.torque(-SPEED), -(dry(4.0, 9.0, SPEED) + 3.0 * SPEED))
     half = AppliedCompensation('j', {**document, 'directions': {'positive': document['directions']['positive']}})
     np.testing.assert_allclose(half.torque(-SPEED), -(dry(5.0, 7.0, SPEED) + 2.0 * SPEED) + 0.5)
-
-
-def test_a_smooth_sign_is_less_near_rest():
-    smooth = AppliedCompensation('j', {'parameters': {'F_C0': 5.0}, 'smoothing': 0.05})
-    sharp = AppliedCompensation('j', {'parameters': {'F_C0': 5.0}})
-    assert (smooth.torque(SPEED) < sharp.torque(SPEED)).any()
-    np.testing.assert_allclose(smooth.torque(np.array([5.0])), 5.0, rtol=1e-3)
-    np.testing.assert_array_equal(
-        AppliedCompensation('j', {'parameters': {'F_C0': 5.0}, 'smoothing': 0}).torque(SPEED), 5.0
-    )
 
 
 def test_load_and_temperature_count_where_it_depends_on_them():
@@ -102,7 +92,7 @@ def document(arm):
 
 @pytest.fixture
 def describe(robot, document):
-    """The arm of the description, with what is given instead in the joint `elbow_joint`."""
+    """The arm of the description; the arguments replace fields of `elbow_joint`."""
 
     def make(friction=None, **elbow):
         joints = {name: {'friction': document[name], 'drive_gain': {'value': 10.0}} for name in robot.joint_names}

@@ -185,27 +185,3 @@ def test_the_quadrant_in_which_friction_is_least_is_found():
         assert check.excess[-1] == pytest.approx(1.0)
         assert check.friction[-1] == pytest.approx(3.0 + 20.0)
         assert not check_direction(name, real, applied(2.9, 10.0), 2.0, validity={'load': 20.0}).runs_away
-
-
-def test_a_check_in_plain_data():
-    item = applied(5.5, 9.0, spring=80.0, inertia=1.5, temperatures=[20.0])
-    [check] = check_compensation(REAL, item, {'j': 2.0})
-    found = check.summary()
-    [cycle] = check.cycles
-    assert found['limit_cycles'] == [
-        {'speed': cycle.speed, 'stable': cycle.stable, 'amplitude': cycle.amplitude, 'period': cycle.period}
-    ]
-    assert (cycle.amplitude, cycle.period) == pytest.approx(
-        (cycle.speed / np.sqrt(80 / 1.5), 2 * np.pi * np.sqrt(1.5 / 80))
-    )
-    assert (found['joint'], found['temperature'], found['runs_away']) == ('j', 20.0, False)
-    for name, own, one in zip(
-        ('positive', 'negative'), found['directions'], (check.positive, check.negative), strict=True
-    ):
-        # 0.5 − v: over below 0.5 rad/s, under above, the largest at the slowest speed looked at.
-        assert own == {
-            'direction': name, 'verdict': 'attracting', 'runs_away': False, 'might_run_away': False,
-            'crossings': [{'speed': pytest.approx(0.5), 'kind': 'attracting'}],
-            'largest_excess': pytest.approx(0.5 - one.speed[0]), 'at_speed': one.speed[0],
-            'at_load': 0.0,
-        }  # fmt: skip

@@ -75,39 +75,24 @@ def test_friction_along_the_desired_motion_by_its_formula(make_arm):
     assert not torque_at(none, theta, omega, omega).any() and not none.in_slip(theta, omega, omega).any()
 
 
-def refused(call, *given, **more):
-    """The sentence that a call is refused with."""
-    with pytest.raises(JointDynamicsError) as told:
-        call(*given, **more)
-    return str(told.value)
-
-
-def test_what_of_the_friction_is_not_used_is_remarked(make_arm):
+def test_a_remark_names_field_and_joint(make_arm):
     names = make_arm().joint_names
 
-    def remarks(kind, arm, **more):
-        return FrictionCompensation(arm, kind, **more).remarks
+    def remarked(kind, arm, **more):
+        return [remark.split(': ')[0] for remark in FrictionCompensation(arm, kind, **more).remarks]
 
-    assert remarks('static', make_arm()) == ['joints.*.friction.maxwell_slip: not used (friction is static)']
-    assert remarks('hysteresis', make_arm()) == []
-    assert remarks('none', make_arm()) == [
-        'joints.*.friction, inertial.coupling: friction is not compensated (friction is none)'
-    ]
-    assert remarks('none', make_arm(friction=None)) == []
+    assert remarked('static', make_arm()) == ['joints.*.friction.maxwell_slip']
+    assert remarked('hysteresis', make_arm()) == []
+    assert remarked('none', make_arm()) == ['joints.*.friction, inertial.coupling']
+    assert remarked('none', make_arm(friction=None)) == []
     scale = np.tile([1.0, 0.0], (6, 1))
     scale[1], scale[4] = (3.0, 0.01), (1.0, -0.2)
-    found = remarks('hysteresis', make_arm(friction_scale=scale))
-    assert found == [
-        f'joints.{names[1]}.friction.scale: [3.0, 0.01] is beyond the bounds of α, [2.5, 0.01] is used',
-        f'joints.{names[4]}.friction.scale: [1.0, -0.2] is beyond the bounds of α, [1.0, -0.05] is used',
-    ]
-    wide = remarks('hysteresis', make_arm(friction_scale=scale), viscous_share=0.5)
-    assert wide == found[:1]
+    beyond = [f'joints.{names[k]}.friction.scale' for k in (1, 4)]
+    assert remarked('hysteresis', make_arm(friction_scale=scale)) == beyond
+    assert remarked('hysteresis', make_arm(friction_scale=scale), viscous_share=0.5) == beyond[:1]
     for bounds in (([1.0], [2.0]), ([0.5, 0.1], [2.0, 0.0])):
-        lower, upper = (np.array(one) for one in bounds)
-        assert refused(FrictionCompensation, make_arm(), 'static', alpha_bounds=bounds) == (
-            f'alpha bounds: expected two numbers each, lower <= upper, found {lower} and {upper}'
-        )
+        with pytest.raises(JointDynamicsError):
+            FrictionCompensation(make_arm(), 'static', alpha_bounds=bounds)
 
 
 @pytest.fixture
@@ -127,16 +112,10 @@ def test_joint_and_quantity_that_left_the_range_are_named(checked, kind):
     compensation = FrictionCompensation(checked, kind)
     name = checked.joint_names[1]
     assert moved(compensation, 1.0, 50.0) == []
-    assert moved(compensation, -1.2) == [
-        f'joints.{name}.validity.speed: above 1 rad/s, friction is held at its value there'
-    ]
+    (note,) = moved(compensation, -1.2)
+    assert note.startswith(f'joints.{name}.validity.speed: ')
     # it stays said, until the law begins anew
     assert len(moved(compensation, 0.0)) == 1
     assert len(moved(compensation, 0.0, -60.0)) == 7
     compensation.reset()
     assert moved(compensation, 0.5) == []
-
-
-def test_where_nothing_is_compensated_or_checked_nothing_is_watched(checked, make_arm):
-    assert moved(FrictionCompensation(checked, 'none'), 5.0) == []
-    assert moved(FrictionCompensation(make_arm(), 'static'), 5.0) == []

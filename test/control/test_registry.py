@@ -96,12 +96,6 @@ print('filled')
     assert result.stdout.strip() == 'filled', result.stderr
 
 
-def test_foreign_law_has_the_remarks_of_its_arm(arm, given_law):
-    law = given_law(arm, lambda motion: motion[:, 0])
-    assert law.remarks == arm.remarks and law.validity_violations == () and law.inputs == ()
-    assert law.output == 'effort'
-
-
 @pytest.mark.parametrize(
     ('values', 'named'),
     [

@@ -36,7 +36,7 @@ def exact_rate(model, q, dq, ddq, dddq):
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_first_derivative_is_the_exact_one_and_second_its_derivative(arm, seed):
+def test_derivatives_of_the_torque_are_exact(arm, seed):
     rng = np.random.default_rng(seed)
     motion = rng.normal(size=(5, arm.n)) * np.array([1.0, 2.0, 4.0, 20.0, 100.0])[:, None]
     tau, rate, curvature = torque_derivatives(arm, motion[None])[0]
@@ -56,25 +56,3 @@ def test_first_derivative_is_the_exact_one_and_second_its_derivative(arm, seed):
     h = 1e-4
     expected = (8 * (rate_at(h) - rate_at(-h)) - (rate_at(2 * h) - rate_at(-2 * h))) / (12 * h)
     np.testing.assert_allclose(curvature, expected, rtol=1e-6, atol=1e-5)
-
-
-def test_along_a_path_they_are_the_finite_differences_of_the_torque(arm, path):
-    # The differences are taken of the real motion, whose fifth derivative is not zero: it must not matter.
-    for time in (0.4, 1.3, 2.1, 3.7):
-        _, rate, curvature = torque_derivatives(arm, path.sample([time]))[0]
-        h = 1e-3
-        tau_at = [arm.link_torque(*path.at(time + k * h)[:3]) for k in range(-2, 3)]
-        np.testing.assert_allclose(
-            rate, (tau_at[0] - 8 * tau_at[1] + 8 * tau_at[3] - tau_at[4]) / (12 * h), rtol=1e-5, atol=1e-5
-        )
-        expected = (-tau_at[0] + 16 * tau_at[1] - 30 * tau_at[2] + 16 * tau_at[3] - tau_at[4]) / (12 * h * h)
-        np.testing.assert_allclose(curvature, expected, rtol=1e-4, atol=1e-3)
-
-
-def test_at_rest_nothing_changes(arm):
-    motion = np.zeros((5, arm.n))
-    motion[0] = [0.3, -1.0, 1.2, 0.4, 0.5, 0.6]
-    tau, rate, curvature = torque_derivatives(arm, motion[None])[0]
-    np.testing.assert_allclose(tau, arm.rigid.gravity(motion[0]), atol=1e-12)
-    np.testing.assert_allclose(rate, 0, atol=1e-9)
-    np.testing.assert_allclose(curvature, 0, atol=1e-6)

@@ -36,7 +36,7 @@ def test_a_quintic_through_the_points_is_the_motion(make_law, path):
     np.testing.assert_allclose(quintic.sample(times)[:, 1], path.sample(times)[:, 1], atol=1e-4)
 
 
-def test_the_hysteresis_continues_from_one_trajectory_to_the_next(make_law, path):
+def test_the_hysteresis_continues_in_the_next_trajectory(make_law, path):
     law = make_law('adaptive_friction')
     first, second = fill_effort(law, path), fill_effort(law, path)
     assert np.abs(first.effort[0] - second.effort[0]).max() > 1
@@ -78,7 +78,7 @@ def test_not_smooth_enough_is_refused(make_law, path):
     check_motion(make_law('flexible_joint'), path)
 
 
-def test_a_motion_beyond_the_limits_is_refused_with_joint_and_time(make_arm, make_law, path):
+def test_a_motion_beyond_the_limits_names_joint_and_time(make_arm, make_law, path):
     zero = np.zeros((2, 6))
     here = path.at(0.0)[0]
     far = here + np.array([2.0, 0, 0, 0, 0, 0])
@@ -236,7 +236,7 @@ def test_the_law_steps_evenly_from_point_to_point(path, ends, period, steps):
 
 
 @pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction', 'flexible_joint'])
-def test_straight_lines_through_the_fewest_points_are_within_tolerance(make_law, path, law):
+def test_the_fewest_points_keep_the_tolerance(make_law, path, law):
     shares, use = [], FillSettings(plan_period=0.01, effort_tolerance=0.02, max_spacing=0.3)
     found = fill_effort(make_law(law), path, use, tell=shares.append)
     time = instants(path, 0.01)

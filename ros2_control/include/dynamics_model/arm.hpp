@@ -74,10 +74,6 @@ struct ArmState
   std::vector<std::vector<double>> sliders;  ///< (n)(M) rad, positions of the Maxwell-slip sliders; NaN: undeformed
   Eigen::VectorXd H;     ///< (n) hysteresis of the last sample, −1 … 1
   Eigen::VectorXd load;  ///< (n) N·m, τ_J of the last sample
-  Eigen::VectorXd largest_speed;  ///< (n) rad/s, since `Arm::reset`
-  Eigen::VectorXd largest_load;   ///< (n) N·m, since `Arm::reset`
-  Eigen::VectorXd highest_temperature;  ///< (n) °C given since `Arm::reset`; −∞: none
-  Eigen::VectorXd lowest_temperature;   ///< (n) °C given since `Arm::reset`; +∞: none
 };
 
 /// The identified arm: motor torque along a desired motion.
@@ -94,12 +90,17 @@ class Arm
 public:
   /// Reads robot and description.
   /// @param urdf XML text; empty: `robot.urdf` of the description
-  /// @param description YAML text of a dynamics description; empty: inertials of the URDF, no friction
+  /// @param description of the dynamics; missing: inertials of the URDF, no friction
   /// @param joints independent joints, in the order of every vector; empty: those of the description, or of the URDF
   /// @throws std::runtime_error with the path of the field, what was expected there and what was found
   Arm(
-    const std::string & urdf, const std::string & description, const std::vector<std::string> & joints,
+    const std::string & urdf, const Field & description, const std::vector<std::string> & joints,
     const ArmOptions & options = {});
+  /// Reads robot and description, this one from its YAML text; empty: none.
+  Arm(
+    const std::string & urdf, const std::string & description, const std::vector<std::string> & joints,
+    const ArmOptions & options = {})
+  : Arm(urdf, description.empty() ? Field() : Field::parse(description), joints, options) {}
 
   Eigen::Index size() const noexcept {return static_cast<Eigen::Index>(names_.size());}
   const std::vector<std::string> & joint_names() const noexcept {return names_;}
@@ -113,7 +114,7 @@ public:
 
   /// State without history: α of the description, T0, undeformed hysteresis.
   ArmState begin() const;
-  /// Forgets hysteresis and extremes; α and temperature stay.
+  /// Forgets the hysteresis; α and temperature stay.
   void reset(ArmState & state) const noexcept;
 
   /// Takes temperatures (n) [°C] and α (n, 2) of the estimator, clipped to their ranges; NaN keeps the last value.

@@ -68,8 +68,8 @@ public:
   [[noreturn]] void refuse(const std::string & expected) const;
 
 private:
-  Field(YAML::Node node, std::string path)
-  : node_(std::move(node)), path_(std::move(path)) {}
+  Field(const YAML::Node & node, std::string path)
+  : node_(node), path_(std::move(path)) {}
   void check(int depth, int & nodes) const;
 
   YAML::Node node_{YAML::NodeType::Undefined};

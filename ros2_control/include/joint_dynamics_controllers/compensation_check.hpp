@@ -15,8 +15,6 @@
 #ifndef JOINT_DYNAMICS_CONTROLLERS__COMPENSATION_CHECK_HPP_
 #define JOINT_DYNAMICS_CONTROLLERS__COMPENSATION_CHECK_HPP_
 
-#include <string>
-
 #include <Eigen/Core>
 
 #include "dynamics_model/arm.hpp"
@@ -33,11 +31,11 @@ namespace joint_dynamics_controllers
 ///
 /// with F_C and F_V1 of that direction alone where the description states `directions`. One set of parameters cannot
 /// compensate both. An excess within two standard deviations of the identified friction does not count.
-/// @param description the text that `arm` was made from
+/// @param description of `arm`
 /// @param gain (n) `friction_gain`
 /// @throws std::runtime_error with joint, direction and excess
 void refuse_run_away(
-  const joint_dynamics::Arm & arm, const std::string & description, const Eigen::VectorXd & gain);
+  const joint_dynamics::Arm & arm, const joint_dynamics::Field & description, const Eigen::VectorXd & gain);
 
 }  // namespace joint_dynamics_controllers
 

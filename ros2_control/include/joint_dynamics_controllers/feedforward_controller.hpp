@@ -15,6 +15,7 @@
 #ifndef JOINT_DYNAMICS_CONTROLLERS__FEEDFORWARD_CONTROLLER_HPP_
 #define JOINT_DYNAMICS_CONTROLLERS__FEEDFORWARD_CONTROLLER_HPP_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -75,7 +76,6 @@ private:
   struct Report
   {
     bool active = false;
-    Outcome outcome = Outcome::safe;
     Fault fault;
   };
 
@@ -111,12 +111,16 @@ private:
   realtime_tools::RealtimeBuffer<Point> point_;
   realtime_tools::RealtimeThreadSafeBox<Report> report_;
   std::unique_ptr<realtime_tools::RealtimePublisher<State>> publisher_;
+  std::shared_ptr<rclcpp::Publisher<State>> states_out_;  // its publisher
+  // Whether a node subscribes to `~/controller_state`. Waking the publisher's thread takes longer than the law.
+  std::atomic<bool> has_listener_{false};
 
   // Of the callbacks, which run one at a time.
   Point point_received_;
   rclcpp::SubscriptionBase::SharedPtr subscription_;
   rclcpp::TimerBase::SharedPtr timer_;
   std::string reported_;
+  std::mutex report_mutex_;  // held by a report, and while its sources go
 
   std::mutex description_mutex_;
   std::condition_variable description_came_;

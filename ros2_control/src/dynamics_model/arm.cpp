@@ -22,7 +22,6 @@ namespace joint_dynamics
 namespace
 {
 
-constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double UNDEFORMED = std::numeric_limits<double>::quiet_NaN();
 constexpr double DRIVEN = 0.02;  // rad/s, desired speed below which `rest_gain` reduces the hysteresis
 
@@ -33,13 +32,11 @@ ArmState Arm::begin() const
   const Eigen::Index n = size();
   ArmState state;
   state.alpha = scale_.cwiseMax(alpha_low_).cwiseMin(alpha_high_);
-  state.temperature = state.H = state.load = state.largest_speed = state.largest_load = Eigen::VectorXd::Zero(n);
-  state.highest_temperature = state.lowest_temperature = Eigen::VectorXd::Zero(n);
+  state.temperature = state.H = state.load = Eigen::VectorXd::Zero(n);
   for (const Joint & joint : joints_) {
     state.temperature[static_cast<Eigen::Index>(state.sliders.size())] = joint.friction.T_0;
     state.sliders.emplace_back(joint.slip ? joint.slip->operators() : 0, UNDEFORMED);
   }
-  reset(state);
   return state;
 }
 
@@ -48,10 +45,6 @@ void Arm::reset(ArmState & state) const noexcept
   for (std::vector<double> & sliders : state.sliders) {
     std::fill(sliders.begin(), sliders.end(), UNDEFORMED);
   }
-  state.largest_speed.setZero();
-  state.largest_load.setZero();
-  state.highest_temperature.setConstant(-INF);
-  state.lowest_temperature.setConstant(INF);
 }
 
 void Arm::adapt(ArmState & state, ConstVector temperature, const Scale & alpha) const noexcept
@@ -60,8 +53,6 @@ void Arm::adapt(ArmState & state, ConstVector temperature, const Scale & alpha) 
     const Friction & friction = joints_[static_cast<std::size_t>(j)].friction;
     const double T = temperature[j];
     if (!std::isnan(T)) {
-      state.highest_temperature[j] = std::max(state.highest_temperature[j], T);
-      state.lowest_temperature[j] = std::min(state.lowest_temperature[j], T);
       state.temperature[j] = std::min(std::max(T, friction.T_min), friction.T_max);
     }
     for (const Eigen::Index k : {0, 1}) {
@@ -78,13 +69,10 @@ void Arm::motor_torque(
   body_.inverse_dynamics(q, dq, ddq, state.load);
   for (Eigen::Index j = 0; j < size(); ++j) {
     const auto index = static_cast<std::size_t>(j);
-    const double speed = std::abs(dq[j]);
-    state.largest_speed[j] = std::max(state.largest_speed[j], speed);
-    state.largest_load[j] = std::max(state.largest_load[j], std::abs(state.load[j]));
     if (options_.friction == FrictionMode::hysteresis) {
       // a changing load drives the hysteresis of a resting motor as well; but where friction is overcompensated,
       // nothing would hold the joint: hence rest_gain
-      const double driven = options_.rest_gain + (1.0 - options_.rest_gain) * std::min(speed / DRIVEN, 1.0);
+      const double driven = options_.rest_gain + (1.0 - options_.rest_gain) * std::min(std::abs(dq[j]) / DRIVEN, 1.0);
       state.H[j] = driven * joints_[index].step(q[j], state.load[j], state.sliders[index]);
     } else {
       const double smoothing = options_.friction_smoothing;
@@ -133,8 +121,9 @@ void Arm::inertia(ConstVector q, Eigen::Ref<Eigen::MatrixXd> matrix) const noexc
 void Arm::friction_torque(
   ConstVector H, ConstVector speed, ConstVector load, ConstVector temperature, VectorOut tau) const noexcept
 {
+  const JointVector all = JointVector::Ones(size());
   tau.setZero();
-  add_friction(scale_, JointVector::Ones(size()), H, speed, load, temperature, tau);
+  add_friction(scale_, all, H, speed, load, temperature, tau);
 }
 
 /// B q̈, and Ia cᵀ c q̈ of a coupled motor, whose own part is in B already [G eq 24-25].

@@ -133,11 +133,10 @@ Eigen::Matrix3d rotation_of(const std::vector<double> & mounting)
 }  // namespace
 
 Arm::Arm(
-  const std::string & urdf, const std::string & description, const std::vector<std::string> & joints,
+  const std::string & urdf, const Field & document, const std::vector<std::string> & joints,
   const ArmOptions & options)
 : options_(options)
 {
-  const Field document = description.empty() ? Field() : Field::parse(description);
   const Field described = document["robot"];
   if (document.present()) {
     check_document(document);

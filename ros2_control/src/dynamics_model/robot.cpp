@@ -78,19 +78,13 @@ std::string with_right_angles(const std::string & urdf)
   return text + urdf.substr(done);
 }
 
-struct Placement
-{
-  Eigen::Matrix3d R = Eigen::Matrix3d::Identity();
-  Eigen::Vector3d p = Eigen::Vector3d::Zero();
-
-  Placement operator*(const Placement & next) const {return {R * next.R, R * next.p + p};}
-};
+using Placement = Eigen::Isometry3d;
 
 Placement placement_of(const urdf::Pose & pose, const std::string & where)
 {
   const Eigen::Quaterniond turn(pose.rotation.w, pose.rotation.x, pose.rotation.y, pose.rotation.z);
-  const Placement placement{turn.toRotationMatrix(), {pose.position.x, pose.position.y, pose.position.z}};
-  if (!placement.R.allFinite() || !placement.p.allFinite()) {
+  const Placement placement = Eigen::Translation3d(pose.position.x, pose.position.y, pose.position.z) * turn;
+  if (!placement.matrix().allFinite()) {
     refuse("robot: " + where, "a finite origin", "another one");
   }
   return placement;
@@ -115,7 +109,7 @@ Body body_of(const urdf::Link & link)
     refuse("robot: link " + link.name, "a finite inertia and a mass of at least 0 kg", std::to_string(given.mass));
   }
   const Placement origin = placement_of(given.origin, "link " + link.name);
-  return body.placed(origin.R, origin.p);
+  return body.placed(origin.linear(), origin.translation());
 }
 
 void take_limits(TreeJoint & moving, const urdf::Joint & joint)
@@ -235,7 +229,7 @@ Robot::Robot(
       has_inertials_ = has_inertials_ || link.inertial;
       const Body body = body_of(link);
       if (before >= 0) {
-        tree_[static_cast<std::size_t>(before)].link.body += body.placed(placed.R, placed.p);
+        tree_[static_cast<std::size_t>(before)].link.body += body.placed(placed.linear(), placed.translation());
       }
       for (const urdf::JointSharedPtr & joint : link.child_joints) {
         const urdf::Link & child = *model->getLink(joint->child_link_name);
@@ -251,8 +245,9 @@ Robot::Robot(
         const bool slides = joint->type == urdf::Joint::PRISMATIC;
         const Follows follows = resolved(joint->name, declared, moving, locked);
         if (follows.ratios.empty()) {
-          const Eigen::AngleAxisd turn(slides ? 0.0 : follows.offset, axis.normalized());
-          visit(child, before, next * Placement{turn.toRotationMatrix(), slides * follows.offset * axis.normalized()});
+          const Placement moved = slides ? Placement(Eigen::Translation3d(follows.offset * axis.normalized())) :
+            Placement(Eigen::AngleAxisd(follows.offset, axis.normalized()));
+          visit(child, before, next * moved);
           continue;
         }
         TreeJoint added;
@@ -260,15 +255,15 @@ Robot::Robot(
         added.link.parent = before;
         added.link.prismatic = slides;
         added.link.axis = axis.normalized();
-        added.link.rotation = next.R;
-        added.link.translation = next.p;
+        added.link.rotation = next.linear();
+        added.link.translation = next.translation();
         added.follows = follows;
         take_limits(added, *joint);
         tree_.push_back(added);
-        visit(child, static_cast<int>(tree_.size()) - 1, Placement());
+        visit(child, static_cast<int>(tree_.size()) - 1, Placement::Identity());
       }
     };
-  visit(*model->getRoot(), -1, Placement());
+  visit(*model->getRoot(), -1, Placement::Identity());
   if (tree_.empty() || tree_.size() > MAX_JOINTS) {
     refuse("robot", "1 to 24 joints that move", std::to_string(tree_.size()));
   }

@@ -15,30 +15,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <new>
 #include <random>
 
 #include <Eigen/Eigenvalues>
 
+#include "../allocations.hpp"
 #include "arm_in_text.hpp"
 #include "dynamics_model/arm.hpp"
-
-namespace
-{
-std::size_t allocations = 0;
-}
-
-void * operator new(std::size_t size)
-{
-  ++allocations;
-  if (void * memory = std::malloc(size)) {
-    return memory;
-  }
-  throw std::bad_alloc();
-}
-void operator delete(void * memory) noexcept {std::free(memory);}
-void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
 namespace joint_dynamics
 {

@@ -14,13 +14,12 @@
 
 """Friction compensation, of a file or of a law, checked against the identified friction.
 
-    applied     what a robot's controller adds, as a file states it joint by joint
-                (docs/reference/commands/check-compensation.md), or what a law's own compensation adds in steady slip,
-                with its gain, α and smoothing
+    applied     the compensation of a robot's controller, from a file (docs/reference/commands/check-compensation.md),
+                or of a law in steady slip, with its gain, α and smoothing
     identified  the friction of the arm at its present α (`arm.SteadyFriction`): quadrants, terms, coupled motors, range
 
-A law compensates with the same model, so with a gain of 1 no joint runs away. One can with a larger gain, or where the
-description states different friction in the two directions, which one set of parameters cannot compensate.
+A law compensates with the same model: no joint runs away at a gain of 1. One can at a larger gain, or where friction
+differs between the directions: one set of parameters cannot compensate both.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ class AppliedSettings(Settings):
 
 
 class AppliedCompensation:
-    """What the controller of a robot adds to one joint.
+    """Friction compensation of the robot's controller for one joint.
 
     Parameters
     ----------

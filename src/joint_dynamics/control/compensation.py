@@ -23,7 +23,7 @@ in one direction.
     e from − to + at v_a   repelling: slower decays, faster runs away
 
 Friction is that of the arm (`arm.SteadyFriction`); where it depends on load or angle, e is taken at the worst load and
-angle. With a spring the speed over a cycle is close to V cos φ, and the cycle that neither gains nor loses energy has
+angle. With a spring the speed over a cycle is close to V cos φ. A cycle without gain of energy has
 ∫₀^{π/2} (e₊ + e₋)(V cos φ) cos φ dφ = 0, without load: for Coulomb and viscous friction V = (4/π) v_a. Its speed
 amplitude V does not depend on spring or inertia; its amplitude in angle is V √(I/K).
 """
@@ -218,7 +218,7 @@ def _crossings(speed: FloatArray, excess: FloatArray) -> tuple[Crossing, ...]:
 def limit_cycles(
     positive: DirectionCheck, negative: DirectionCheck, spring: float | None = None, inertia: float | None = None
 ) -> list[LimitCycle]:
-    """Return the limit cycles under a spring up to the speed limit: cycles that neither gain nor lose energy.
+    """Return the limit cycles under a spring up to the speed limit, at which a cycle gains no energy and loses none.
 
     Parameters
     ----------

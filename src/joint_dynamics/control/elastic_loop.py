@@ -14,12 +14,12 @@
 
 """Stability of a sampled PD loop on an arm with flexible joints.
 
-Linearised at rest in one posture, with the torque u of the loop held over each period (flexible-joint model of [M2]):
+Linearised at rest in one posture (flexible-joint model of [M2]); the loop holds its torque u over each period:
 
     M q̈ + K (q − θ) + D (q̇ − θ̇) = 0,      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u,      u = −p q − d q̇.
 
-The loop is closed on the link side, which tolerates less: the spring lies between torque and measurement, and without
-damping in the joint any d > 0 makes it oscillate. Of the friction only the described viscous part counts, as damping.
+The loop is closed on the link side, which tolerates less: the spring lies between torque and measurement. Without
+damping in the joint any d > 0 makes it oscillate. Only the described viscous friction counts, as damping.
 The gains of the C++ controller's own PID, scaled by the inertia, follow from it (`law_gains`).
 """
 

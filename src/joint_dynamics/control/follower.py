@@ -18,8 +18,8 @@ A motion that is ended early slows down along its own path (`braking`). Its posi
 
     ṡ = 1 − S(t/T),    S(x) = 10 x³ − 15 x⁴ + 6 x⁵,    s(T) = T/2
 
-so that speed, acceleration and jerk are continuous, the motion comes to rest after T, and it never leaves the path:
-where the motion is clear of obstacles, so is the braking.
+Speed, acceleration and jerk are continuous. The motion comes to rest after T and never leaves the path: where the
+motion is clear of obstacles, so is the braking.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Follower:
         here = motion[0]
         if not np.isfinite(here).all():
             raise JointDynamicsError('trajectory: expected to know where the robot is, found no position')
-        # From a first point in motion on, which is there at the start, what is desired goes on, too.
+        # A first point in motion at the start continues the present motion, too.
         goes_on = time[0] > 0 or (len(given) > 1 and bool(np.any(np.abs(given[1][0]) > REST)))
         moving = goes_on and bool(np.any(motion[1:] != 0))
         if time[0] > 0:

@@ -18,9 +18,8 @@ The hysteresis of the model is driven by the desired motion, not by the measured
 
     f̂ = gain · (α1 F(τ_J,d) H(θ_d) + α2 θ̇_d + F_v(θ̇_d, T) + friction of coupled motors and further terms)
 
-Bounded inputs give a bounded output [M6 6.5]: H is within ±1, τ_J,d is limited to what the joints can transmit, T to
-the range in which the temperature model was identified, α to its region [M6 eq 27]. Where a temperature or an α is NaN,
-the last valid one stays.
+Bounded inputs give a bounded output [M6 6.5]: H is within ±1, τ_J,d within the torque limits, T within the range of
+the temperature model, α within its region [M6 eq 27]. A temperature or an α that is NaN leaves the last valid one.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class FrictionCompensation:
     watch
         record of the motion against the range of validity.
     remarks
-        deviations from what was requested or described, by field and joint.
+        deviations from the request or the description, by field and joint.
 
     Raises
     ------

@@ -18,8 +18,8 @@ Computed torque of a rigid arm [M2 eq 2.63, M6 eq 30 with the B q̈_d missing in
 
     u = M(q_d) q̈_d + C q̇_d + g + B q̈_d + f
 
-Flexible joints: the motor moves to the angle at which the transmission, deformed by the desired torque, holds the link
-at the desired position [M2 eq 2.64-2.69].
+Flexible joints: the motor leads the link by the deformation of the transmission under the desired torque
+[M2 eq 2.64-2.69].
 
     θ_d = q_d + φ(τ_J,d) + θ̃(θ_d),    u = τ_J,d + B θ̈_d + f(θ̇_d, τ_J,d, T)
 

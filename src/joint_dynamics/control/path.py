@@ -14,15 +14,15 @@
 
 """A desired motion between points, and how many of its derivatives exist.
 
-Every segment is the Hermite polynomial that meets position and K − 1 derivatives at both ends, of degree 2K − 1, and so
-the motion is K − 1 times continuously differentiable, and K times with jumps in between:
+Every segment is the Hermite polynomial of degree 2K − 1 through position and K − 1 derivatives at both ends. The motion
+is K − 1 times continuously differentiable, and K times with jumps in between:
 
     K = 1  positions: a straight line        K = 2  + velocities: cubic
     K = 3  + accelerations: quintic          K = 4  + jerks: septic
 
-as `joint_trajectory_controller` does it for K ≤ 3. A smooth motion (K = 4) is made from any of them: what is not given
-at a point is the mean of the derivative of the two segments that meet there, for positions alone that of the quintic
-spline through all of them. Flexible joints need K = 4: the torque goes with the fourth derivative [M2 2.3.3].
+`joint_trajectory_controller` does the same for K ≤ 3. A smooth motion (K = 4) is made from any of them. A missing
+derivative at a point is the mean of its two segments there; for positions alone, that of the quintic spline through all
+points. Flexible joints need K = 4: the torque contains the fourth derivative [M2 2.3.3].
 """
 
 from __future__ import annotations

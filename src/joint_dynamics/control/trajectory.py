@@ -177,8 +177,8 @@ def fill_effort(
     Raises
     ------
     JointDynamicsError
-        Naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits (between the
-        instants as well), or needs more effort than the limit; the law is then reset.
+        Joint and time of a motion that is not smooth enough for the law, leaves the joint limits, or needs more effort
+        than the limit. The law is then reset.
     """
     use = settings or FillSettings()
     limit, rate = use.bounds(law)
@@ -337,7 +337,7 @@ def instants(path: Path, period: float) -> FloatArray:
 def _points(
     time: FloatArray, effort: FloatArray, allowed: FloatArray, fixed: FloatArray, max_spacing: float
 ) -> IntArray:
-    """Return the indices that are kept: the fixed times, and in between as many as the tolerance needs."""
+    """Return the indices to keep: the fixed times, and as many between them as the tolerance needs."""
     stops = np.searchsorted(time, fixed - 1e-12)
     keep = [0]
     for stop in stops[1:]:

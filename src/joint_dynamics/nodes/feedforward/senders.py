@@ -114,7 +114,7 @@ class Refusals(dict[str, str]):
         self._node = node
 
     def guarded(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return a callback that gives messages to `take` while the node is active, and notes what it refuses."""
+        """Return a callback for messages: `take`s them while the node is active, and notes refusals."""
 
         def guarded(message: Any) -> None:
             if not self._node.is_active:

@@ -1,0 +1,31 @@
+// Copyright 2026 The joint_dynamics authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#ifndef ALLOCATIONS_HPP_
+#define ALLOCATIONS_HPP_
+
+#include <atomic>
+#include <cstddef>
+
+/// Allocations of this program so far; Eigen and std::vector allocate through this `malloc` with glibc.
+inline std::atomic<std::size_t> allocations{0};
+
+extern "C" void * __libc_malloc(std::size_t size);
+extern "C" void * malloc(std::size_t size)
+{
+  ++allocations;
+  return __libc_malloc(size);
+}
+
+#endif  // ALLOCATIONS_HPP_
