@@ -138,6 +138,8 @@ ARGUMENTS = (
         ['true', 'false'],
     ),
     ('end_together', 'true', 'end everything of this launch when one process of it has ended', ['true', 'false']),
+    ('calibrate_into', '', 'new folder: the robot is calibrated into it at once, and moves; empty: it is not', None),
+    ('calibrate_config', '', 'YAML with settings of that calibration', None),
     ('gazebo_gui', 'true', 'show the window of Gazebo', ['true', 'false']),
     ('world_file', 'empty.sdf', 'the world; empty: the robot goes into the one that runs already', None),
     ('x', '0', 'of the base in the world, m', None),
@@ -316,6 +318,12 @@ def generate_launch_description():
             'excitation_defaults': LaunchConfiguration('excitation_defaults'),
         }.items(),
     )
+    calibrate = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(share('launch', 'calibrate.launch.py')),
+        launch_arguments={
+            name: value[name] for name in ('calibrate_into', 'calibrate_config', 'namespace', 'use_sim_time')
+        }.items(),
+    )
     return LaunchDescription(
         [
             *(
@@ -331,5 +339,6 @@ def generate_launch_description():
             clock,
             robot,
             model,
+            calibrate,
         ]
     )

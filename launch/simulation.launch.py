@@ -94,6 +94,9 @@ def generate_launch_description():
             ),
             # before the simulator, which takes arguments that it declares
             IncludeLaunchDescription(PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py')))),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(Path(__file__).with_name('calibrate.launch.py')))
+            ),
             simulator,
         ]
     )

@@ -37,6 +37,7 @@ from launch_ros.actions import Node
 from launch_ros.ros_adapters import get_ros_adapter
 from launch_ros.utilities import evaluate_parameters
 
+from joint_dynamics.cli.parser import build_parser
 from joint_dynamics.nodes.framework.wiring import enclave
 
 ROOT = Path(__file__).parents[2]
@@ -59,13 +60,17 @@ DRIVERS = {'use_sim_time', 'params_file', 'namespace', 'tf_prefix', 'initial_joi
 SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui', 'publish_clock', 'end_together'}
 
 
+ALONGSIDE = {'preview.launch.py', 'calibrate.launch.py'}
+"""Beside a robot that another launch file starts."""
+
+
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
 def test_arguments_are_named_as_drivers_name_them(path):
     description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
     arguments: dict[str, DeclareLaunchArgument] = {}
     for entity in description.get_launch_arguments():
         arguments.setdefault(entity.name, entity)
-    assert set(arguments) >= DRIVERS
+    assert path.name in ALONGSIDE or set(arguments) >= DRIVERS
     for name in SWITCHES & set(arguments):
         assert arguments[name].choices == ['true', 'false']
 
@@ -92,7 +97,7 @@ def resolved(name, launch_file, **arguments):
                 context.launch_configurations.update(
                     {key: text(context, value) for key, value in entity.launch_arguments}
                 )
-                visit(launch_file('nodes'))
+                visit(text(context, entity.launch_description_source._LaunchDescriptionSource__location))
             elif isinstance(entity, Node):
                 parameters = {}
                 for part in evaluate_parameters(context, entity._Node__parameters):
@@ -110,6 +115,28 @@ def resolved(name, launch_file, **arguments):
 
 def text(context, value):
     return perform_substitutions(context, normalize_to_list_of_substitutions(value))
+
+
+@pytest.mark.parametrize(('name', 'offered'), [('simulation', True), ('gazebo', True), ('hardware', False)])
+def test_only_simulated_robots_calibrate_unasked(name, offered, launch_file, installed, gazebo_stand_ins):
+    source = PythonLaunchDescriptionSource(launch_file(name))
+    arguments = {each.name for each in source.get_launch_description(LaunchContext()).get_launch_arguments()}
+    assert ('calibrate_into' in arguments) is offered
+
+
+@pytest.mark.parametrize(('sim_time', 'folder'), [('true', 'out'), ('false', 'out'), ('true', '')])
+def test_calibration_of_a_launch_is_parsed_as_meant(launch_file, sim_time, folder):
+    context = LaunchContext()
+    context.launch_configurations.update({'calibrate_into': folder, 'use_sim_time': sim_time, 'namespace': 'cell'})
+    source = PythonLaunchDescriptionSource(launch_file('calibrate'))
+    *arguments, process = source.get_launch_description(context).entities
+    for argument in arguments:
+        argument.execute(context)
+    assert process.condition.evaluate(context) is bool(folder)
+    words = [text(context, word) for word in process.cmd]
+    given = build_parser('calibrate').parse_args(words[words.index('calibrate') :])
+    assert (given.out, given.namespace, given.config, given.yes) == (folder, 'cell', '', True)
+    assert given.sim_time is (sim_time == 'true')
 
 
 def test_simulated_robot_has_the_launchs_controllers(launch_file, installed):

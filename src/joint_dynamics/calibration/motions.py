@@ -31,12 +31,14 @@ from std_msgs.msg import String
 
 from joint_dynamics.calibration.folder import CalibrationFolder
 from joint_dynamics.calibration.robot import Robot
-from joint_dynamics.calibration.terminal import Terminal
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.nodes.framework.tables import STATUS
 from joint_dynamics.nodes.interfaces.messages import stamp
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.limits import column_unit
+from joint_dynamics.terminal import Terminal
 
 PREVIEW = 'preview/joint_states'
 """Topic of the planned motion, for a `robot_state_publisher` under a second name (`launch/preview.launch.py`)."""
@@ -82,13 +84,15 @@ def plan(folder: CalibrationFolder, wanted: Sequence[Motion]) -> None:
             )
 
 
-def describe(trajectory: Trajectory) -> list[list[str]]:
-    """Return a row per joint: range [rad or m] and greatest speed of a motion."""
+def describe(trajectory: Trajectory, model: RobotModel) -> tuple[list[str], list[list[Any]]]:
+    """Return headers and a row per joint: its range and greatest speed, with units."""
     samples = trajectory.sample(100.0)
-    return [
-        [name, f'{q.min():.2f} … {q.max():.2f}', f'{np.abs(dq).max():.2f}']
+    travel, speed = (column_unit(unit, model.prismatic) for unit in ('rad', 'rad/s'))
+    rows: list[list[Any]] = [
+        [name, q.min(), q.max(), np.abs(dq).max()]
         for name, q, dq in zip(trajectory.joint_names, samples.q.T, samples.dq.T, strict=True)
     ]
+    return ['joint', f'from, {travel}', f'to, {travel}', f'speed up to, {speed}'], rows
 
 
 @contextmanager
@@ -146,7 +150,7 @@ class Player:
             with self._terminal.progress(f'playing {name} ({words})') as show:
                 self._client.until(lambda: self._over(show), f'the motion {name} to end', 10.0 * duration + PATIENCE)
         except KeyboardInterrupt:
-            self._terminal.say(f'stopping: {self._client.trigger(f"{excitation}/stop")}', 'bold yellow')
+            self._terminal.problem(f'stopping: {self._client.trigger(f"{excitation}/stop")}')
             self._keep(name, self._client.trigger(f'{identifier}/stop_recording'))
             raise
         except JointDynamicsError as error:
