@@ -81,8 +81,11 @@ def launch_arguments(name):
     """Names of the arguments of a launch file and what they may be, as its text declares them."""
     text = (ROOT / 'launch' / name).read_text(encoding='utf-8')
     declared = re.split(r"DeclareLaunchArgument\(\s*(?=')|^    \(\s*(?=')", text, flags=re.MULTILINE)[1:]
-    # nodes.launch.py has a table of its arguments; files that include it take those, too
-    found = launch_arguments('nodes.launch.py').copy() if "with_name('nodes.launch.py')" in text else {}
+    # a file takes the arguments of those that it includes, too
+    found = {}
+    for included in re.findall(r"with_name\('([\w.]+)'\)", text):
+        found |= launch_arguments(included)
+    # nodes.launch.py has a table of its arguments
     found |= {name: [] for name in re.findall(r"^    '(\w+)': \(", text, re.MULTILINE)}
     for part in declared:
         argument = re.match(r"'(\w+)'", part)

@@ -224,7 +224,7 @@ def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_fil
     done = run('identify', path, '--robot', arm_file, '--out', out)
     assert done.out.splitlines()[0].startswith('verdict: reliable within')
     assert json.loads((out / 'summary.json').read_text())['verdict'] == 'reliable'
-    assert '<p class="good">Reliable within' in (out / 'report.html').read_text()
+    assert '<p class="weak">Reliable within' in (out / 'report.html').read_text()
 
     def turned(text):
         lines = text.splitlines()

@@ -149,23 +149,6 @@ def test_bad_arguments_are_one_line_and_exit_2(run, csv, tmp_path, arguments, me
     assert message in done.error
 
 
-@pytest.mark.parametrize(
-    ('section', 'message'),
-    [
-        ({'drive_gains': {'joint_1': 'ten'}}, 'joint.drive_gains'),
-        ({'cutoff': -1}, 'joint.cutoff'),
-        ({'friction': {'modle': 'auto'}}, "joint.friction: expected the keys method, model, plateaus, found 'modle'"),
-        ({'friction': {'plateaus': {'min_speed': 'slow'}}}, 'joint.friction.plateaus.min_speed'),
-        ({'colour': 1}, 'joint: expected the keys cutoff'),
-        ({}, 'drive gain'),
-    ],
-)
-def test_bad_configuration_names_the_field(tested, csv, tmp_path, section, message):
-    done, _ = tested('friction', csv('speed', drive(BOTH)), config=with_settings(tmp_path, section))
-    assert done.status == 2
-    assert message in done.error
-
-
 def test_the_joint_must_be_named_when_several_move(run, csv, tmp_path):
     recording = drive(BOTH)
     moving = Recording(recording.joint_names, recording.time, recording.q[:, [0, 0]], tau=recording.current[:, [0, 0]])

@@ -17,7 +17,6 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
 
@@ -179,27 +178,6 @@ def test_one_simulation_sets_the_clock_of_a_graph(launch_file, installed, argume
     assert nodes['simulator'][0]['publish_clock'] is clock
     others = set(nodes) - {'simulator'}
     assert {name: nodes[name][0]['use_sim_time'] for name in others} == dict.fromkeys(others, sim_time)
-
-
-@pytest.mark.parametrize(('given', 'taking'), [({}, 'arm'), ({'effort_trajectory_controller': 'torques'}, 'torques')])
-def test_feedforward_may_have_a_controller_of_its_own(launch_file, installed, given, taking):
-    nodes = resolved('hardware', launch_file, initial_joint_controller='arm', **given)
-    for name, controller in (('excitation', 'arm'), ('feedforward', taking)):
-        rules = nodes[name][1]
-        assert rules['~/joint_trajectory'] == f'{controller}/joint_trajectory'
-        assert rules['~/follow_joint_trajectory'] == f'{controller}/follow_joint_trajectory'
-        assert rules['controller_state'] == f'{controller}/controller_state'
-
-
-@pytest.mark.parametrize('wiring', sorted((ROOT / 'config' / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
-def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launch_file, installed):
-    nodes = resolved('hardware', launch_file, preset='ur_e_series', tf_prefix='left_', feedforward_file=str(wiring))
-    files = nodes['feedforward'][0]['files']
-    assert len(files) == 2
-    assert not any('$(var' in part for part in files)
-    section = yaml.safe_load(files[1])['/**/feedforward']['ros__parameters']
-    assert section['law'] in ('computed_torque', 'adaptive_friction')
-    assert len(nodes['estimator'][0]['files']) == 1
 
 
 @pytest.mark.parametrize('name', ['hardware', 'simulation', 'gazebo'])

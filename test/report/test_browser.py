@@ -116,18 +116,6 @@ def test_paper_has_the_figures_in_light_colours(browser, pages, name):
     assert browser.problems == []
 
 
-def test_a_page_without_script_says_so_in_one_sentence(browser, pages):
-    browser.call('Emulation.setScriptExecutionDisabled', value=True)
-    try:
-        browser.show(pages['excitation'])
-        browser.call('Emulation.setScriptExecutionDisabled', value=False)
-        # The page was parsed without scripts: what it says there is part of it.
-        assert browser.run('document.querySelectorAll("noscript > *, noscript").length') == 1
-        assert browser.run('document.querySelector("noscript").getBoundingClientRect().height') > 0
-    finally:
-        browser.call('Emulation.setScriptExecutionDisabled', value=False)
-
-
 def test_a_loop_is_drawn_in_time_and_read_at_the_near_branch(browser, pages, turning):
     opened(browser, pages['joint'])
     measured = turning.plots[0].series[0]
@@ -227,17 +215,6 @@ def test_a_figure_is_worked_by_keys(browser, pages, identified):
     value = float(browser.run(output).split('measured ')[1].split()[0].replace('−', '-'))
     near = np.abs(fit.time - time) <= 5e-4 * max(time, 1.0) + 1e-9
     assert np.abs(fit.tau[near, 0] - value).min() <= 0.02 + 5e-4 * abs(value)
-
-
-def test_a_line_is_hidden_by_its_button(browser, pages):
-    opened(browser, pages['identification'])
-    button = 'document.querySelector("figure.chart .legend button")'
-    browser.run(f'{button}.focus()')
-    browser.press('Enter')
-    assert browser.run(f'{button}.getAttribute("aria-pressed")') == 'false'
-    browser.press('Enter')
-    assert browser.run(f'{button}.getAttribute("aria-pressed")') == 'true'
-    assert browser.problems == []
 
 
 def test_the_robot_moves_by_slider_play_and_figure(browser, pages):

@@ -82,14 +82,6 @@ def test_an_interval_is_relative_and_one_with_zero_reaches_the_edge():
     assert (low, high) == pytest.approx((WIDTH / 2 - HALF, WIDTH / 2 + HALF))
 
 
-def test_a_report_without_figures_carries_no_plotting():
-    report = Report('Words')
-    report.add_text('none')
-    page = report.to_html()
-    assert 'uPlot' not in page
-    assert len(page) < 20_000
-
-
 @pytest.fixture(scope='session')
 def round_trip(unpack):
     """Function (arrays) that packs and unpacks them, and returns their entries, too."""
@@ -128,11 +120,6 @@ def test_arrays_share_one_text_and_equal_ones_are_held_once(round_trip):
     assert np.array_equal(a, c)
     assert np.abs(a - first).max() <= 0.5 * entries[0]['step'] * (1 + 1e-9)
     assert np.abs(b - second).max() <= 0.5 * entries[1]['step'] * (1 + 1e-9)
-
-
-def test_even_times_take_no_room(round_trip):
-    _, (entry,) = round_trip(np.linspace(3.0, 63.0, 60_001))
-    assert entry == {'kind': 'ramp', 'n': 60_001, 'start': 3.0, 'step': pytest.approx(1e-3)}
 
 
 def test_a_coarser_resolution_makes_the_text_shorter(round_trip):

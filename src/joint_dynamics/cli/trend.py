@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             progress=lambda done, count: say(f'{done} of {count} done'),
         )
     for path, reason in result.left_out.items():
-        terminal.say(f'{path}: {reason}', label='left out: ')
+        terminal.say(reason if reason.startswith(path) else f'{path}: {reason}', label='left out: ')
     if not result.runs:
         raise JointDynamicsError(f'trend: expected a run that can be used below {args.folder}, found none')
     terminal.say(f'{len(result.runs)} runs of {len(result.robots)} robot(s)')
