@@ -41,6 +41,10 @@ def generate_launch_description():
                 default_value=preset,
                 description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced',
             ),
-            IncludeLaunchDescription(PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py')))),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py'))),
+                # without a default there, launch asks for it here
+                launch_arguments={'params_file': LaunchConfiguration('params_file')}.items(),
+            ),
         ]
     )

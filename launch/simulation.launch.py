@@ -93,7 +93,11 @@ def generate_launch_description():
                 description='name under which the simulated robot takes torques',
             ),
             # before the simulator, which takes arguments that it declares
-            IncludeLaunchDescription(PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py')))),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py'))),
+                # without a default there, launch asks for it here
+                launch_arguments={'params_file': LaunchConfiguration('params_file')}.items(),
+            ),
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(str(Path(__file__).with_name('calibrate.launch.py')))
             ),
