@@ -55,7 +55,7 @@ from joint_dynamics.nodes.framework.wiring import secured
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 
-# What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait. Positions first: it
+# The controllers of `joint-dynamics gains`; one is active at first, the others wait. Positions first: it
 # follows without any feedforward, and Gazebo lets a switch to effort, but not one back from it.
 CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller')
 # With `plugin`: the first has to be active before the second, which writes its references.
@@ -161,7 +161,7 @@ FORWARDED = (
 
 
 def described(given):
-    """Return the folder for what is made for this launch, the path of the URDF, and the robot.
+    """Return the folder for the files of this launch, the path of the URDF, and the robot.
 
     The folder lies beside the log of the launch, and stays there to be read.
     """

@@ -76,7 +76,7 @@ def substituted(name):
 
 
 def robot_nodes(context):
-    """Return the nodes; an argument that is empty was not given, and leaves alone what the files say."""
+    """Return the nodes; an argument that is empty was not given, and changes nothing in the files."""
     shared = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')
     }
@@ -119,7 +119,7 @@ def generate_launch_description():
     together = RegisterEventHandler(
         OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together'))
     )
-    # Each tells more once it runs; what it imports takes a busy machine half a minute.
+    # Each tells more once it runs; its imports take a busy machine half a minute.
     loading = LogInfo(
         msg=[
             f'loading {", ".join(WIRING)}, which need the topics robot_description and joint_states; estimator and'

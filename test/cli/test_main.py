@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command itself: what is refused in one line, whatever output it has."""
+"""The command itself: refusals in one line, output, help and completion."""
 
 import json
 import os

@@ -159,7 +159,7 @@ def launched(launch_file, installed, ros_domain, tmp_path, monkeypatch):
         given = dict(argument.split(':=') for argument in arguments)
         source = PythonLaunchDescriptionSource(launch_file(file.removesuffix('.launch.py')))
         service = LaunchService(noninteractive=True)
-        # What a file does not declare, launch takes and nobody reads.
+        # Launch takes undeclared arguments, too, and nobody reads them.
         declared = source.get_launch_description(service.context).get_launch_arguments()
         assert set(given) <= {argument.name for argument in declared}
         service.include_launch_description(
@@ -210,7 +210,7 @@ def generate_launch_description():
 
 @pytest.fixture
 def gazebo_stand_ins(tmp_path, monkeypatch):
-    """Stand-ins for Gazebo's and ros2_control's packages; returns what was run once, as a function."""
+    """Stand-ins for Gazebo's and ros2_control's packages; returns the commands that ran once, as a function."""
     programs = {
         'ros_gz_sim': {'server': SERVER, 'create': ONCE},
         'ros_gz_bridge': {'parameter_bridge': SERVER.replace('STAND_IN_PID', 'UNSET')},

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 NAMES = ('identification', 'excitation', 'joint')
-WIDE, PHONE = 1180, 390
+WIDE = 1180  # pixels, a window on a desk
+PHONE = 390  # pixels
 
 
 def opened(browser, page, **how):
@@ -47,7 +48,7 @@ def test_every_figure_is_drawn_and_nothing_complains(browser, pages, name, width
     # Grid and at least one line, with what lies between them and the ground.
     assert min(drawn) > 3
     assert browser.problems == []
-    # Nothing sticks out of the page; what is wider scrolls by itself.
+    # Nothing sticks out of the page; wider parts scroll by themselves.
     assert browser.run('document.documentElement.scrollWidth') <= width
 
 
@@ -61,7 +62,7 @@ def boxes(selector):
 
 @pytest.mark.parametrize('name', NAMES)
 def test_a_phone_cuts_no_text_off(browser, pages, name):
-    """Numbers of a wide table are reached by swiping; what is said about it is read as it stands."""
+    """Numbers of a wide table are reached by swiping; words about it are read without."""
     opened(browser, pages[name], width=PHONE)
     for selector in ('h1', 'h2', 'p', 'caption', 'figcaption', '.head > *', '.joints > *', 'button'):
         for left, right, _ in browser.run(boxes(selector)):
@@ -209,7 +210,7 @@ def test_a_figure_is_worked_by_keys(browser, pages, identified):
     assert browser.run(scales())[0][0] > zoomed[0][0]
     browser.press('0')
     assert browser.run(scales())[-1] == pytest.approx([low, high])
-    # What the cursor reads is what was measured.
+    # The cursor reads the measured value.
     time = float(browser.run(output).split()[1])
     fit = identified.validation[0].full
     value = float(browser.run(output).split('measured ')[1].split()[0].replace('−', '-'))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Figures: what is drawn statically, and what a page holds to draw by itself."""
+"""Figures: the arrays that a page holds, and intervals in tables."""
 
 import re
 
@@ -72,7 +72,7 @@ def test_text_of_others_cannot_leave_its_place():
     assert '<script>alert' not in report.to_html()
 
 
-def test_an_interval_is_relative_and_one_with_zero_reaches_the_edge():
+def test_interval_with_zero_reaches_the_edge():
     item = Interval(-20.0, 1.0, reference=-19.0)
     low, high = map(float, re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', item.svg()).groups())
     assert (low + high) / 2 == pytest.approx(WIDTH / 2)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The live table: every number, and what is said where there is none."""
+"""The live table: every number, and a dash for none."""
 
 import io
 

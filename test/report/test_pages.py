@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The pages as text: verdict first, everything in one file, all samples, what is known best on top."""
+"""The pages as text: verdict first, everything in one file, all samples, the best known on top."""
 
 import json
 import re

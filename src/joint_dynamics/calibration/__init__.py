@@ -29,7 +29,7 @@ STEPS = ('look', 'plan', 'move', 'identify', 'hand over')
 
 @dataclass(frozen=True)
 class CalibrationSettings:
-    """What the user asks for.
+    """Options of one calibration.
 
     Attributes
     ----------

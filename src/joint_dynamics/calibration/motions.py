@@ -59,7 +59,7 @@ class Motion:
 
 
 def motions(tests: Sequence[tuple[str, str]]) -> list[Motion]:
-    """Return what is played: a motion to learn from, another to be judged by, and the joint tests."""
+    """Return the motions to play: one to learn from, another to be judged by, and the joint tests."""
     found = [Motion('learn', 'to learn from', ('--seed', '0')), Motion('judge', 'to be judged by', ('--seed', '1'))]
     for test, joint in tests:
         options = ('--profile', PROFILES[test], '--joint', joint)

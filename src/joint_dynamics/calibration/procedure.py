@@ -70,7 +70,7 @@ def calibrate(folder: CalibrationFolder, terminal: Terminal) -> int:
     Raises
     ------
     JointDynamicsError
-        For what has to be mended first; `--resume` goes on from there.
+        For a problem to mend first; `--resume` goes on from there.
     """
     done, wanted = folder.steps, motions(folder.settings.tests)
     if not {motion.name for motion in wanted} <= set(done.get('move', {})):
@@ -169,7 +169,7 @@ def insist(play: Callable[[], Path], terminal: Terminal, until: Callable[[Callab
     Raises
     ------
     JointDynamicsError
-        The refusal, where nobody is there to mend what it names.
+        The refusal, where nobody is there to mend its cause.
     """
     while True:
         try:

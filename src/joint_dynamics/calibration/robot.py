@@ -107,7 +107,7 @@ def preset_file(name: str) -> Path:
 
 
 def nodes_run(client: RosClient, settings: CalibrationSettings) -> bool:
-    """Return whether the nodes run already, as far as discovery tells within the time of the settings."""
+    """Return whether the nodes run already, found by discovery within the time of the settings."""
     wanted = {f'{root(settings)}/{service}' for service in ('excitation/start', 'identifier/identify')}
     end = time.monotonic() + settings.wait
     while time.monotonic() < end:
@@ -190,7 +190,7 @@ def _sections(path: Path) -> dict[str, Any]:
 
 
 def look(robot: Robot, say: Callable[[str], None]) -> list[Finding]:
-    """Return what was found of the robot; a finding with a remedy has to be mended first."""
+    """Return the findings on the robot; one with a remedy has to be mended first."""
     say(f'listening for {LISTEN:g} s')
     return [*_joint_states(robot), _effort(robot), *_limits(robot.model), _temperature(robot), _controller(robot)]
 
@@ -233,7 +233,7 @@ def _joint_states(robot: Robot) -> list[Finding]:
 
 
 def _effort(robot: Robot) -> Finding:
-    """Show effort at rest beside the gravity torque of the robot file: what it means shows there."""
+    """Show effort at rest beside the gravity torque of the robot file, which shows its meaning."""
     stated = robot.config['recording'].get('joint_states') or {}
     kind = str(stated.get('effort', 'none'))
     effort = robot.states.get('effort')

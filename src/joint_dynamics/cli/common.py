@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the commands share: configuration files, robots, recordings, output folders, tables."""
+"""Shared by the commands: configuration files, robots, recordings, output folders, tables."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def write_report(folder: Path, summary: Mapping[str, Any], report: Any, **files:
 
 
 def show_written(terminal: Terminal, folder: Path, names: Sequence[str], reliable: bool = True) -> None:
-    """Show what was written; where it is not reliable, also what that left alone."""
+    """Show the written files; after an unreliable result, also the earlier one that stays."""
     terminal.say(f'written: {folder}/{" ".join(names)}')
     terminal.record(written=[str(folder / name) for name in names])
     if not reliable and (folder / 'dynamics.yaml').exists():
@@ -145,7 +145,7 @@ def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:
 def write_mend(
     terminal: Terminal, path: str | Path, summary: Mapping[str, Any], config: Mapping[str, Any], joints: Sequence[str]
 ) -> None:
-    """Write `config` with the corrections of a summary to a file, and show what they gain.
+    """Write `config` with the corrections of a summary to a file, and show their gain.
 
     Corrections that `config` states already come first, and those of the summary after them.
     """

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`joint-dynamics doctor`: what of the installation works, or what is wrong with a recording, and what it can show."""
+"""`joint-dynamics doctor`: checks of the installation, or of a recording and its use."""
 
 from __future__ import annotations
 
@@ -62,8 +62,10 @@ MODULES = (
     ('launch_ros', 'launch_ros', 'launch files', False),
     ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
-#: s to listen by default, so that it is done within ten; and what is allowed.
-SECONDS, WAIT, MIN_SECONDS, MAX_SECONDS = 6.0, 5.0, 1.0, 600.0
+SECONDS = 6.0  # s to listen by default; with the wait, done within about ten
+WAIT = 5.0  # s for the first message of a topic by default
+MIN_SECONDS = 1.0  # s, shortest time for either
+MAX_SECONDS = 600.0  # s, longest time for either
 #: s, for `max_gap` where stamps are too far apart.
 ANY_GAP = 1e3
 NODE_CHECK = """

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`joint-dynamics export`: what was identified, for other tools."""
+"""`joint-dynamics export`: the identified model, for other tools."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
     given: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and refuse what is not known with the usage of this command."""
+        """Parse; unknown words end with the usage of this command."""
         self.given = list(sys.argv[1:] if args is None else args)
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:

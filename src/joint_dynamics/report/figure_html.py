@@ -119,7 +119,7 @@ def _panel_html(panel: Panel, height: int) -> str:
 
 
 def packed_html(specification: dict[str, Any], packer: Packer) -> str:
-    """Return what the script draws from: the specification, and the arrays that it names."""
+    """Return the input of the script: the specification, and the arrays that it names."""
     text = json.dumps(specification, ensure_ascii=False, allow_nan=False).replace('<', '\\u003c')
     return (
         f'<script type="application/json" class="specification">{text}</script>'
