@@ -68,11 +68,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         raise JointDynamicsError(f'trend: expected a run that can be used below {args.folder}, found none')
     terminal.say(f'{len(result.runs)} runs of {len(result.robots)} robot(s)')
     changed = result.significant
-    terminal.table(
-        'Significant slopes',
-        ['robot', 'joint', 'quantity', 'first', 'last', 'change, %', 'slope per day', '±'],
-        [[*names, *numbers] for names, *numbers in map(slope_cells, changed)],
-    )
+    if changed:
+        terminal.table(
+            'Significant slopes',
+            ['robot', 'joint', 'quantity', 'first', 'last', 'change, %', 'slope per day', '±'],
+            [[*names, *numbers] for names, *numbers in map(slope_cells, changed)],
+        )
     write_report(folder, result.summary(), trend_report(result, args.folder), trend_csv=table_csv(result.rows))
     show_written(terminal, folder, ['trend.csv', 'summary.json', 'report.html'])
     if not changed:

@@ -24,6 +24,7 @@ from joint_dynamics.report.html import Report
 from joint_dynamics.trend import QUANTITIES, Series, Trend
 
 MAX_FIGURES = 60  # most significant series that are drawn; the table has all
+UNCHANGED_FIGURES = 12  # series that are drawn where none is significant
 DEVIATIONS = 2.0  # half length of the whiskers, in standard deviations
 
 
@@ -46,13 +47,14 @@ def trend_report(result: Trend, folder: str) -> Report:
         f'A robot that does not change has a significant slope with a probability of'
         f' {100 * result.settings.significance:g} %, all its joints and quantities together.'
     )
-    for series in changed[:MAX_FIGURES]:
+    for series in changed[:MAX_FIGURES] or result.series[:UNCHANGED_FIGURES]:
         report.add_figure(_figure(series), f'{series.robot}, {series.joint}: {series.quantity}')
-    report.add_table(
-        ['robot', 'joint', 'quantity', 'unit', 'first', 'last', 'change, %', 'slope per day', '±'],
-        [[*cells, QUANTITIES[cells[2]], *numbers] for cells, *numbers in map(slope_cells, changed)],
-        'Every significant slope; `trend.csv` has all runs',
-    )
+    if changed:
+        report.add_table(
+            ['robot', 'joint', 'quantity', 'unit', 'first', 'last', 'change, %', 'slope per day', '±'],
+            [[*cells, QUANTITIES[cells[2]], *numbers] for cells, *numbers in map(slope_cells, changed)],
+            'Every significant slope; `trend.csv` has all runs',
+        )
     if result.left_out:
         report.add_section('Left out')
         report.add_table(['run', 'reason'], [[path, reason] for path, reason in result.left_out.items()])
