@@ -77,9 +77,10 @@ class Terminal:
                 self.json_file, json.dumps(self._document, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
             )
 
-    def close(self, status: int) -> None:
-        """Complete the JSON file with the exit status."""
+    def close(self, status: int) -> int:
+        """Complete the JSON file with the exit status, and return it."""
         self.record(status=status)
+        return status
 
     def say(self, line: str, style: str = '', label: str = '') -> None:
         """Show one line; the style colours its label, or the whole line where it has none."""

@@ -60,7 +60,8 @@ class CalibrationFolder:
         self.path = path.expanduser().absolute()
         self._terminal = terminal
         self.steps: dict[str, Any] = {}
-        state, before = self.path / STATE, {}
+        state = self.path / STATE
+        before: dict[str, Any] = {}
         if resume:
             before, self.steps = self._read(state)
         elif state.exists():
@@ -78,10 +79,10 @@ class CalibrationFolder:
     @staticmethod
     def _read(state: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         document = parse_json(read_text(state, f'calibrate --resume {state}', MAX_BYTES), str(state), MAX_BYTES)
-        parts = [document.get(name) for name in ('settings', 'steps')] if isinstance(document, dict) else []
-        if not parts or not all(isinstance(part, dict) for part in parts):
+        whole = document if isinstance(document, dict) else {}
+        settings, steps = whole.get('settings'), whole.get('steps')
+        if not isinstance(settings, dict) or not isinstance(steps, dict):
             raise JointDynamicsError(f'calibrate --resume: expected `settings` and `steps` in {state}, found others')
-        settings, steps = parts
         return settings, {name: facts for name, facts in steps.items() if name in STEPS}
 
     def change(self, **settings: Any) -> None:

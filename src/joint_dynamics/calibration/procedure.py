@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import webbrowser
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from typing import Any
 
 import yaml
 
+from joint_dynamics.calibration import CalibrationSettings
 from joint_dynamics.calibration.client import RosClient, ros_client
 from joint_dynamics.calibration.folder import CalibrationFolder
 from joint_dynamics.calibration.motions import Player, describe, motions, plan, preview
@@ -38,6 +40,7 @@ from joint_dynamics.calibration.robot import (
     connect,
     look,
     nodes_run,
+    root,
     start_nodes,
 )
 from joint_dynamics.description.result_files import controller_rate
@@ -49,6 +52,7 @@ from joint_dynamics.terminal import Terminal
 PATIENCE = 86400.0  # s to answer a question
 SECTIONS = ('robot', 'recording', 'identification')
 GAINS = 'logs/gains.json'
+JTC = CalibrationSettings.controller
 LONGER = 'a longer motion: excitation.fourier.period in --config, and a new --out'
 POSTURE = 'another posture: excitation.posture in --config, and a new --out'
 # The next step by the code of the first reason that has one.
@@ -61,7 +65,7 @@ NEXT_STEPS = {
     'gravity': POSTURE,
     'mounting': POSTURE,
 }
-NEXT_STEP = 'mend the reason above, then `joint-dynamics calibrate --resume` with the --out of this calibration'
+NEXT_STEP = 'mend the cause in {0}/config.yaml, then: joint-dynamics calibrate --resume --out {0}'
 
 
 def calibrate(folder: CalibrationFolder, terminal: Terminal) -> int:
@@ -76,6 +80,7 @@ def calibrate(folder: CalibrationFolder, terminal: Terminal) -> int:
     if not {motion.name for motion in wanted} <= set(done.get('move', {})):
         with Processes(folder.path / 'logs') as processes, ros_client(processes.check) as client:
             robot = _look(client, processes, folder, terminal)
+            done.pop('identify', None)  # of a calibration before tests were added
             planned = done.get('plan', {}).get('motions', {})
             if missing := [motion for motion in wanted if motion.name not in planned]:
                 terminal.step(2, 'Plan')
@@ -193,10 +198,11 @@ def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
         if terminal.ask('Use this correction?'):
             shutil.copy(folder.path / 'identified' / 'mend.yaml', folder.path / 'config.yaml')
             status, summary = _identified(folder)
+    terminal.record(verdict=summary['verdict_line'])
     terminal.say(summary['verdict_line'], f'bold {"red" if status else "green"}', label='verdict: ')
     if status != 0:
         codes = [reason['code'] for reason in summary['reasons']]
-        step = next((NEXT_STEPS[code] for code in codes if code in NEXT_STEPS), NEXT_STEP)
+        step = next((NEXT_STEPS[code] for code in codes if code in NEXT_STEPS), NEXT_STEP.format(folder.path))
         terminal.say(step, 'bold', label='next: ')
         terminal.record(next=step)
         return status
@@ -228,15 +234,23 @@ def _hand_over(folder: CalibrationFolder, terminal: Terminal) -> None:
     """Write the gains, and say how estimator and controller start with the result."""
     terminal.step(5, 'Hand over')
     settings, description = folder.settings, folder.path / 'dynamics.yaml'
-    preset = f' preset:={settings.preset}' if settings.preset else ''
-    namespace = f' namespace:={settings.namespace}' if settings.namespace else ''
-    lines = [f'ros2 launch joint_dynamics hardware.launch.py{preset}{namespace} description_file:={description}']
+    simulated = settings.preset == 'simulation'
+    given = {
+        'preset': '' if simulated else settings.preset,
+        'namespace': settings.namespace,
+        'initial_joint_controller': settings.controller if settings.controller != JTC else '',
+        'use_sim_time': 'true' if settings.use_sim_time and not simulated else '',
+        'description_file': str(description),
+    }
+    arguments = [f'{name}:={value}' for name, value in given.items() if value]
+    file = 'simulation' if simulated else 'hardware'
+    lines = [f'ros2 launch joint_dynamics {file}.launch.py {shlex.join(arguments)}']
     words = ['gains', '--robot', 'robot.urdf', '--config', 'config.yaml', '--description', 'dynamics.yaml']
     words += ['--rate', f'{controller_rate(folder.steps["look"]["rate"]):.0f}', '--plugin']
     words += ['--out', str(folder.path / 'controllers.yaml'), '--json', GAINS]
     # A robot without stiffness of every joint gets no gains; its description is good all the same.
     if folder.command(*words, accepted=(0, 2)) == 0:
-        manager = f' -c /{settings.namespace.strip("/")}/controller_manager' if namespace else ''
+        manager = f' -c {root(settings)}/controller_manager' if root(settings) else ''
         spawners = [line for line in folder.document(GAINS)['lines'] if ' spawner ' in line]
         lines += [line.partition(': ')[2] + manager for line in spawners]
     terminal.say(str(description), label='description: ')

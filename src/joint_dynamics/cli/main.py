@@ -60,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal = Terminal(
         args.command, getattr(args, 'yes', False), getattr(args, 'quiet', False), getattr(args, 'json', '')
     )
-    status = _guarded(args, terminal, _run)
-    return max(status, _guarded(args, terminal, lambda _, terminal: terminal.close(status) or 0))
+    status = _guarded(terminal, lambda: _run(args, terminal))
+    return max(status, _guarded(terminal, lambda: terminal.close(status)))
 
 
 def _run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -72,10 +72,10 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> int:
     return int(status)
 
 
-def _guarded(args: argparse.Namespace, terminal: Terminal, act: Callable[[argparse.Namespace, Terminal], int]) -> int:
+def _guarded(terminal: Terminal, act: Callable[[], int]) -> int:
     """Return the exit status of `act`; an error of its becomes one line on stderr."""
     try:
-        return act(args, terminal)
+        return act()
     except NotReliableError as error:
         terminal.problem(f'not reliable: {error}')
         return 3
