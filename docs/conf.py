@@ -158,7 +158,7 @@ def short_types(text: str) -> str:
     return text
 
 
-def shorten_types(app: Any, doctree: nodes.document) -> None:
+def shorten_types(app: Any, doctree: nodes.document, page: str) -> None:
     """Write the types of parameters, returns and properties as the source does."""
     signed = (addnodes.desc_parameter, addnodes.desc_returns, addnodes.desc_annotation)
     for node in doctree.findall(lambda node: isinstance(node, signed)):
@@ -194,7 +194,7 @@ def copy_reports(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx."""
     app.connect('source-read', add_contents)
-    app.connect('doctree-read', shorten_types)
+    app.connect('doctree-resolved', shorten_types)
     app.connect('build-finished', copy_reports)
     app.connect('autodoc-process-docstring', literal, priority=400)
     app.add_html_math_renderer('mathml', (inline_formula, None), (block_formula, None))
