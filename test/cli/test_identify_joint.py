@@ -135,20 +135,6 @@ def test_load_without_a_friction_map_stays_out_of_the_file(tested, csv):
     assert 'friction' not in yaml.safe_load((out / 'dynamics.yaml').read_text())['joints']['joint_1']
 
 
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        (['--joint', 'elbow'], 'expected a joint of joint_1, joint_2, found elbow'),
-        (['--config', 'nowhere.yaml'], 'nowhere.yaml'),
-        (['--description', 'nowhere.yaml'], 'nowhere.yaml'),
-    ],
-)
-def test_bad_arguments_are_one_line_and_exit_2(run, csv, tmp_path, arguments, message):
-    done = run('identify-joint', 'friction', csv('speed', drive(BOTH)), *arguments, '--out', tmp_path / 'out')
-    assert done.status == 2
-    assert message in done.error
-
-
 def test_the_joint_must_be_named_when_several_move(run, csv, tmp_path):
     recording = drive(BOTH)
     moving = Recording(recording.joint_names, recording.time, recording.q[:, [0, 0]], tau=recording.current[:, [0, 0]])

@@ -28,7 +28,7 @@ from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
@@ -228,28 +228,6 @@ def test_it_commands_the_torque_of_the_package(ros, manager, robot, description,
     assert np.ptp(found[settled], axis=0).max() > 10.0
 
 
-def test_alpha_of_the_estimator_counts(ros, manager, robot, description):
-    made = manager(law='adaptive_friction', description_file=str(description))
-    source = ros.probe.create_publisher(Float64MultiArray, 'estimator/friction_parameters', 10)
-    ros.until(lambda: len(made.states) > 2 * RATE, what='the ramp')
-
-    def command(alpha):
-        message = Float64MultiArray(data=[alpha, 0.0] * 6)
-        before = len(made.states)
-        ros.until(lambda: source.publish(message) or len(made.states) > before + RATE // 2)
-        begin = len(made.states)
-        made.move(np.full(6, 0.2))
-        ros.until(lambda: np.abs(made.states[-1].reference.positions - HOME).max() > 0.1, what='motion')
-        ros.until(lambda: np.abs(made.states[-1].reference.velocities).max() == 0.0, what='rest')
-        rows = made.states[begin:]
-        speed = np.array([state.reference.velocities for state in rows])
-        return outputs(rows)[np.argmax(speed[:, 0])]
-
-    weak, strong = command(0.5), command(1.5)
-    # Coulomb friction of the shoulder is 7 N·m; both motions are the same.
-    assert strong[0] - weak[0] == pytest.approx(7.0, rel=0.1)
-
-
 def test_a_law_that_fails_ends_at_gravity_and_in_the_fallback(ros, robot, tmp_path, monkeypatch):
     """An acceleration that is finite, but not its torque, comes by the topic that no trajectory controller checks."""
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
@@ -272,33 +250,6 @@ def test_a_law_that_fails_ends_at_gravity_and_in_the_fallback(ros, robot, tmp_pa
     assert made.active() == {'joint_state_broadcaster', FALLBACK}
     assert np.abs(outputs(made.states) - holds)[-10:].max() < 1e-9
     assert 'is not a finite number' in made.process.output
-
-
-def test_law_without_its_data_is_refused_and_configured_anew(ros, robot, tmp_path, monkeypatch):
-    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
-    made = Manager.with_law(ros, robot, tmp_path, law='adaptive_friction', use_description=False)
-    assert made.load(LAW) == [LAW]
-    ros.until(lambda: 'cannot configure: ' in made.process.output, what='the reason')
-    assert 'friction' in made.process.output.partition('cannot configure: ')[2]
-    ros.set_parameter(f'/{LAW}', 'law', 'computed_torque')
-    configure = services.ConfigureController.Request(name=LAW)
-    assert ros.call(services.ConfigureController, '/controller_manager/configure_controller', configure).ok
-
-
-@pytest.mark.parametrize(
-    ('given', 'named'),
-    [
-        ({'step_timeout': 0.1}, 'step_timeout'),
-        ({'kp': {'elbow': 400.0}}, 'kp.elbow'),
-        ({'friction_gain': {'elbow_joint': 1.6}}, 'friction_gain.elbow_joint'),
-        ({'law': 'flexible_joint'}, 'law'),
-    ],
-)
-def test_a_parameter_that_is_gone_or_wrong_is_refused(ros, robot, tmp_path, monkeypatch, given, named):
-    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
-    made = Manager.with_law(ros, robot, tmp_path, **{'law': 'computed_torque', 'use_description': False, **given})
-    assert made.load(LAW) == [LAW]
-    ros.until(lambda: named in made.process.output, what='the parameter')
 
 
 def test_plain_trajectory_controller_takes_over_without_a_jump(ros, manager, robot):
