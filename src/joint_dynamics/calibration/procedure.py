@@ -55,8 +55,11 @@ GAINS = 'logs/gains.json'
 JTC = CalibrationSettings.controller
 LONGER = 'a longer motion: excitation.fourier.period in --config, and a new --out'
 POSTURE = 'another posture: excitation.posture in --config, and a new --out'
-# The next step by the code of the first reason that has one.
+AGAIN = 'the same motions once more, on a quieter machine or network: a new --out'
+# The next step by the code of the first reason.
 NEXT_STEPS = {
+    'missing_samples': AGAIN,
+    'spikes': AGAIN,
     'excitation': LONGER,
     'validation': LONGER,
     'coverage': LONGER,
@@ -201,8 +204,7 @@ def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
     terminal.record(verdict=summary['verdict_line'])
     terminal.say(summary['verdict_line'], f'bold {"red" if status else "green"}', label='verdict: ')
     if status != 0:
-        codes = [reason['code'] for reason in summary['reasons']]
-        step = next((NEXT_STEPS[code] for code in codes if code in NEXT_STEPS), NEXT_STEP.format(folder.path))
+        step = NEXT_STEPS.get(summary['reasons'][0]['code'], NEXT_STEP.format(folder.path))
         terminal.say(step, 'bold', label='next: ')
         terminal.record(next=step)
         return status
