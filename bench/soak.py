@@ -46,7 +46,7 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.calibration.client import own_domain, ros_client
 from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.demo import DemoSettings
-from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
+from joint_dynamics.demo.robot import DemoRobot, LatestArray
 from joint_dynamics.demo.stages import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER, CALIBRATION, INPUTS, DemoContext
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import SENSOR
@@ -168,7 +168,7 @@ def start(context, rate):
 def play(context, publisher):
     """Have the robot play one cycle of its work with the effort of feedforward; return how long it takes, s."""
     motion = context.work
-    message = joint_trajectory(context.the_robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
+    message = joint_trajectory(context.robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
     context.client.until(publisher.get_subscription_count, f'somebody to take {publisher.topic_name}')
     publisher.publish(message)
     return float(motion.time[-1]) + PLANNING
@@ -176,7 +176,6 @@ def play(context, publisher):
 
 def last_of(table):
     """Return the last estimate of a table, and keep no other."""
-    table.history[:-1] = []
     return table.last
 
 
@@ -199,7 +198,7 @@ def soak(minutes, rate, out, description=None):
             shutil.copy(description, out / 'dynamics.yaml')
         start(context, rate)
         context.robot = DemoRobot(client)
-        alpha = ArrayHistory(client, context.robot, '/estimator/friction_parameters')
+        alpha = LatestArray(client, context.robot, '/estimator/friction_parameters')
         publisher = client.node.create_publisher(JointTrajectory, '/feedforward/reference', 10)
         listener = Listener()
         began = cycle = time.monotonic()

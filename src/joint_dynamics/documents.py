@@ -12,13 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Documents from outside (YAML, JSON, XML).
+"""Documents from outside (YAML, JSON, XML), read with bounds on size, depth and expansion.
 
-Read with bounds on size, depth and expansion, before anything is built from them.
-
-The parsers behind (libyaml's composer, CPython's json, recursive walks of a tree) recurse once per level and end the
-process when the stack does; an alias may stand for a million nodes. So the depth, the number of nodes and what aliases
-expand to are counted first, on the stream of events, which needs neither recursion nor memory.
+The parsers (libyaml's composer, CPython's json, recursive walks of a tree) recurse once per level and end the process
+when the stack does; an alias may stand for a million nodes. The stream of events is therefore counted first, without
+recursion and memory: depth, nodes, and the expansion of aliases.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ import re
 import stat
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +33,14 @@ import yaml
 
 from joint_dynamics.errors import JointDynamicsError
 
-#: Greatest size of a document in bytes. A URDF with all its pictures or a description has a few hundred thousand.
-MAX_BYTES = 4 * 1024**2
-#: Greatest nesting of mappings, lists and elements; what this package writes has less than ten levels.
-MAX_DEPTH = 60
-#: Greatest number of values, each alias counted as often as what it stands for.
-MAX_NODES = 300_000
+MAX_BYTES = 4 * 1024**2  # bytes of a document; a URDF or a description has a few hundred thousand
+MAX_DEPTH = 60  # levels of mappings, lists and elements; documents of this package have less than ten
+MAX_NODES = 300_000  # values, aliases expanded
+MAX_NAME = 100  # characters of a name; ROS has 255 for a whole topic
 _LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-# What the constructors of PyYAML let through beside their own error, for text such as `!!int ''`, `2026-13-40` or 5,000
-# digits.
+# Errors of PyYAML's constructors beside its own, for text such as `!!int ''`, `2026-13-40` or 5,000 digits.
 _CONSTRUCTION = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-#: Greatest length of a name; ROS has 255 for a whole topic.
-MAX_NAME = 100
-# What YAML 1.1 reads as a number that nobody means: 0777 as 511, 1:30:00 as 5400, 1_0.5 as 10.5.
+# Text that YAML 1.1 reads as a surprising number: 0777 as 511, 1:30:00 as 5400, 1_0.5 as 10.5.
 _STRANGE_NUMBER = re.compile(r'[-+]?(0[0-7_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9][0-9.]*_[0-9_.e+-]*)')
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
@@ -56,12 +48,10 @@ _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 def read_bytes(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the content of a regular file of at most `max_bytes`.
 
-    `what` begins the message where it is something else.
-
     Raises
     ------
     JointDynamicsError
-        For what cannot be read, is too large, or is no file (a pipe or a device may never end).
+        Beginning with `what`, for an unreadable, too large or irregular file (a pipe or a device may never end).
     """
     path = Path(path).expanduser()
     try:
@@ -98,7 +88,7 @@ def check_regular(path: Path, what: str) -> None:
 
 
 def read_text(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> str:
-    """Return the text (UTF-8) of a file, bounded as by `read_bytes`; raise JointDynamicsError for what is none."""
+    """Return the text (UTF-8) of a file, bounded as by `read_bytes`. Raise JointDynamicsError for a binary file."""
     try:
         return read_bytes(path, what, max_bytes).decode('utf-8-sig')
     except UnicodeDecodeError:
@@ -118,7 +108,12 @@ def parse_yaml(text: str, what: str, max_bytes: int = MAX_BYTES, max_nodes: int 
     _check_size(text, what, max_bytes)
     try:
         _check_yaml(text, what, max_nodes)
-        return yaml.load(text, Loader=_LOADER)
+        loader = _EachKeyOnce(text)
+        loader.what = what
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
     except JointDynamicsError:
         raise
     except _CONSTRUCTION as error:
@@ -141,7 +136,7 @@ def number(text: str) -> float:
 def check_name(name: object, where: str) -> None:
     """Raise JointDynamicsError unless this is a name of printable ASCII, without spaces around it, of at most MAX_NAME.
 
-    Then no two differ by what nobody sees: Cyrillic letters, spaces without width, line breaks.
+    No two names then differ invisibly: by Cyrillic letters, spaces without width, line breaks.
     """
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or name != name.strip():
         found = f'one of {len(name)} characters' if isinstance(name, str) and len(name) > MAX_NAME else repr(name)
@@ -223,74 +218,57 @@ def _twice(what: str, key: str) -> JointDynamicsError:
     return JointDynamicsError(f'{what}: expected each key once, found {key[:MAX_NAME]!r} twice')
 
 
-@dataclass
-class _Node:
-    """A value of a YAML document, with aliases counted as the value they stand for."""
+class _EachKeyOnce(_LOADER):  # type: ignore[misc]
+    """Safe loader that refuses a repeated key; `what` begins its message."""
 
-    text: str | None = None  # of a scalar
-    size: int = 1  # values in it, itself included
-    levels: int = 0  # of collections in it, itself included
-    anchor: str | None = None
-    keys: set[str | None] | None = None  # of a mapping, as far as it was read
-    awaits_key: bool = True  # of a mapping: whether the next value is a key
+    what = 'YAML'
 
-    def add(self, value: _Node, what: str) -> None:
-        """Add a complete value of this collection; refuse a key that is there already."""
-        self.size += value.size
-        self.levels = max(self.levels, 1 + value.levels)
-        if self.keys is not None:
-            if self.awaits_key and value.text is not None:
-                if value.text in self.keys:
-                    raise _twice(what, value.text)
-                self.keys.add(value.text)
-            self.awaits_key = not self.awaits_key
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+        """Return the mapping of a node. Raises JointDynamicsError for a repeated key."""
+        keys = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in keys:
+                    raise _twice(self.what, key.value)
+                keys.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def _check_yaml(text: str, what: str, max_nodes: int) -> None:
-    """Refuse a document that is too deep, expands to too much, repeats a key, or has an ambiguous number.
-
-    Events come one by one, without recursion.
-    """
-    anchors: dict[str | None, _Node] = {}
-    open_: list[_Node] = []
+    """Refuse a document that is too deep, expands to too much, or has an ambiguous number; without recursion."""
+    anchors: dict[str | None, tuple[int, int]] = {}  # values and levels of a complete value
+    open_: list[tuple[str | None, int]] = []  # anchor of each open collection, and the values before it
+    levels: list[int] = []  # of each open collection, as far as it was read
     count = 0
     for event in yaml.parse(text, Loader=_LOADER):
+        anchor, depth = getattr(event, 'anchor', None), 0
         if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-            keys: set[str | None] | None = set() if isinstance(event, yaml.MappingStartEvent) else None
-            node = _Node(levels=1, anchor=event.anchor, keys=keys)
-            anchors.pop(event.anchor, None)  # an alias within the collection would be recursive
-            open_.append(node)
+            anchors.pop(anchor, None)  # an alias within the collection would be recursive
+            open_.append((anchor, count))
+            levels.append(1)
+            count += 1
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-            node = open_.pop()
-            count -= node.size
+            (anchor, before), depth = open_.pop(), levels.pop()
+            anchors[anchor] = count - before, depth
         elif isinstance(event, yaml.AliasEvent):
-            if event.anchor not in anchors:
-                raise JointDynamicsError(
-                    f'{what}: expected an alias of a value that is complete, found *{event.anchor}'
-                )
-            node = anchors[event.anchor]
+            if anchor not in anchors:
+                raise JointDynamicsError(f'{what}: expected an alias of a value that is complete, found *{anchor}')
+            size, depth = anchors[anchor]
+            count += size
         elif isinstance(event, yaml.ScalarEvent):
             if event.implicit[0] and _STRANGE_NUMBER.fullmatch(event.value):
                 raise JointDynamicsError(
                     f'{what}: expected decimal numbers, found {event.value[:40]}, which YAML reads as '
                     f'{yaml.safe_load(event.value[:40])!r}: write that, or quote it where it is text'
                 )
-            node = _Node(event.value, anchor=event.anchor)
-        else:
-            continue
-        begins = bool(open_) and node is open_[-1]
-        if not begins:
-            if node.anchor is not None:
-                anchors[node.anchor] = node
-            if open_:
-                open_[-1].add(node, what)
-        if len(open_) + (0 if begins else node.levels) > MAX_DEPTH:
+            anchors[anchor] = 1, 0
+            count += 1
+        if levels:
+            levels[-1] = max(levels[-1], 1 + depth)
+        if len(levels) + depth > MAX_DEPTH:
             raise _too_deep(what)
-        count += node.size
         if count > max_nodes:
-            raise JointDynamicsError(
-                f'{what}: expected at most {max_nodes} values, found more (each alias counts as what it stands for)'
-            )
+            raise JointDynamicsError(f'{what}: expected at most {max_nodes} values, found more (aliases expanded)')
 
 
 def _check_size(text: str, what: str, max_bytes: int) -> None:

@@ -26,8 +26,7 @@ from pathlib import Path
 
 from joint_dynamics.errors import JointDynamicsError
 
-STAGING = '.joint_dynamics-'
-"""Start of the name of a temporary folder; a process killed while it writes leaves one behind."""
+STAGING = '.joint_dynamics-'  # start of the name of a temporary folder; a process killed while writing leaves one
 
 
 def prepare_folder(path: str | Path) -> Path:

@@ -14,15 +14,12 @@
 
 """Processes: started as modules of this package, never with code of the working folder, and ended by signals.
 
-Work in other processes goes by `Worker` and `serve`: separate programs rather than multiprocessing, because the caller
-then needs no main guard, threads of the caller (a ROS node's) are not forked, one that dies takes no other along, as it
-would in a ProcessPoolExecutor, and each can be ended at once.
+Work in other processes goes by `Worker` and `serve`: separate programs rather than multiprocessing. The caller then
+needs no main guard, and its threads (a ROS node's) are not forked. A dying process takes no other along, as it would in
+a ProcessPoolExecutor, and each can be ended at once.
 
-`python -m` puts the working folder first on the path of modules, before the standard library, and so does an empty part
-of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:/some/where` leaves one: a `scipy.py` that lies there would be executed. `-P`
-exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a ROS installation.
-
-Signals that end this process become exceptions where these do no harm.
+`python -m` and an empty part of PYTHONPATH put the working folder on the path of modules: a `scipy.py` in it would be
+executed. `-P` exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a ROS installation.
 """
 
 from __future__ import annotations
@@ -45,10 +42,8 @@ from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 
-AGAIN = 0.2
-"""Seconds between interrupts after a signal."""
-NICENESS = 10
-"""Of processes that take the time nobody else wants: the robot's driver may share this machine, at 500 Hz."""
+AGAIN = 0.2  # s, between interrupts after a signal
+NICENESS = 10  # of background processes: the robot's driver may share this machine, at 500 Hz
 ONE_THREAD = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
 """Environment of processes that share the cores among themselves."""
 _PACKAGE = Path(__file__).resolve().parent
@@ -200,8 +195,8 @@ def held_back() -> Iterator[None]:
 
     Ctrl-C raises KeyboardInterrupt between any two bytecodes. Where those belong to code that a library of C++ has
     called, as rclpy does while it builds a message, the library reports a failure of its own (`RuntimeError: Unable to
-    convert call argument`), or nothing. Signals that nobody has taken end the process at once, as ever; elsewhere than
-    in the main thread, where Python handles none, nothing changes. The block should be short.
+    convert call argument`), or nothing. Unhandled signals still end the process at once; outside the main thread
+    nothing changes. The block should be short.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -258,8 +253,7 @@ class Stop:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.requested = True
         if self.interrupts:
-            # Raised where nobody can pass it on, in a destructor or a call back from C, the interrupt is lost: again,
-            # until it is heard.
+            # An interrupt in a destructor or a call back from C is lost: it is repeated until it arrives.
             signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
             raise KeyboardInterrupt
 

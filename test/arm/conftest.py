@@ -85,7 +85,7 @@ def motion_of(robot, period=1.3e-2):
 
 
 class TableValues:
-    """The parameters of the feedforward node: its defaults, and what is given; no node and no graph is needed."""
+    """The parameters of the feedforward node: its defaults and the given ones, without a node."""
 
     def __init__(self, **given):
         pytest.importorskip('rclpy')

@@ -12,15 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One description, one torque.
+"""One description, one torque: each field of the schema, set to a large value, has the same effect on all readers.
 
-Every field of the schema, set to something large, means the same to all who read it, or is named by who cannot.
-
-RULES: of every field of the schema a large value, and what has to come of it:
-torque: the motor torque changes, everywhere alike. transmission: the motion of the motor changes, or what the estimator
-makes of both sides.
-electric: currents. said: no torque changes, and a remark names the field. words: it documents, and nothing changes.
-refused: by name.
+RULES lists these effects. torque: the motor torque changes, everywhere alike. transmission: the motion of the motor
+changes, or the estimate from both sides. electric: currents. said: no torque changes, and a remark names the field.
+words: nothing changes. refused: by name.
 """
 
 import numpy as np
@@ -37,7 +33,7 @@ from joint_dynamics.joint.constants import QUADRANT_FIELDS
 from joint_dynamics.joint.friction_documents import PARAMETERS
 from joint_dynamics.robot import RobotModel
 
-#: What stands below a field that the schema itself only knows as a tree.
+#: Fields below one that the schema only describes as a tree.
 BELOW = {
     'joints.friction.parameters': tuple(PARAMETERS),
     'joints.friction.quadrants': QUADRANT_FIELDS,
@@ -476,7 +472,7 @@ def check_all_at_once(tools, robot, tmp_path):
         check_export(bench, tmp_path, payload)
 
 
-#: What the run-away check takes of a friction beside its torque.
+#: Fields of the run-away check beside the torque of the friction.
 DETAILS = ('joints.friction.directions', 'joints.friction.standard_deviations', 'joints.terms.std')
 
 

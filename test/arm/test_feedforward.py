@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What identification found is what the feedforward plays.
-
-Along a recorded motion the laws give the torque that `validate` predicts.
-"""
+"""The feedforward laws give the torque that `validate` predicts along a recorded motion."""
 
 import numpy as np
 import pytest
@@ -115,7 +112,7 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     predicted, law = check(tools, RobotModel.from_urdf(urdf), description, observation)
     assert law.arm.coupled is not None
     assert law.arm.terms
-    # What is left is the noise, and the position filter's error where friction steps.
+    # The residual is the noise, and the position filter's error at the steps of friction.
     assert np.sqrt(((predicted - observation.tau) ** 2).mean()) < 0.05 * np.sqrt((observation.tau**2).mean())
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Golden vectors say what the arm's own functions say, and hold the options of the controller."""
+"""Golden vectors equal the arm's own functions, and include the options of the controller."""
 
 import numpy as np
 import pytest

@@ -47,11 +47,11 @@ def test_the_motor_torque_is_the_sum_of_its_parts(arm, motion):
     parts = load + arm.rotor_inertia * ddtheta + arm.friction_torque(H, dtheta, load, temperature)
     motor = {'theta': theta, 'dtheta': dtheta, 'ddtheta': ddtheta, 'temperature': temperature}
     np.testing.assert_allclose(arm.motor_torque(q, dq, ddq, **motor), parts, atol=1e-12)
-    # without a motor side it moves as the link does, but for its angle
+    # without a motor side it moves with the link, except for its angle
     lone = arm.motor_torque(q, dq, ddq)
     angle = arm.motor_angle(q, load)
     np.testing.assert_allclose(lone, arm.motor_torque(q, dq, ddq, theta=angle, dtheta=dq, ddtheta=ddq), atol=1e-12)
-    # a load of one's own is what friction depends on, not what the links take
+    # a given load changes the friction, not the link torque
     heavy = replace(arm, friction=FrictionModel({'F_C0': 1.0, 'F_Cl': 0.5}, joints=3))
     own = heavy.motor_torque(q, dq, ddq, load=0 * load)
     np.testing.assert_allclose(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is written is read back as the same arm: as a URDF, and as the estimator's adapted copy."""
+"""A written arm is read back as the same one: as a URDF, and as the estimator's adapted copy."""
 
 from dataclasses import replace
 

@@ -32,9 +32,13 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.friction_documents import T_MAX, T_MIN
 
 RNG = np.random.default_rng(21)
-Q, OMEGA = RNG.uniform(-3, 3, 40), RNG.normal(size=40)
-LOAD, WARM, SIGN = RNG.normal(scale=30.0, size=40), RNG.uniform(15, 60, 40), RNG.uniform(-1, 1, 40)
-OMEGA[:3], LOAD[2:5] = 0.0, 0.0
+Q = RNG.uniform(-3, 3, 40)
+OMEGA = RNG.normal(size=40)
+LOAD = RNG.normal(scale=30.0, size=40)
+WARM = RNG.uniform(15, 60, 40)
+SIGN = RNG.uniform(-1, 1, 40)
+OMEGA[:3] = 0.0
+LOAD[2:5] = 0.0
 ROOT = np.sign(OMEGA) * np.sqrt(np.abs(OMEGA))
 
 
@@ -81,11 +85,11 @@ def test_column_vanishes_at_the_reference_temperature():
     term = friction_term('a', 'F_T1', T_0=31, ridge=0.2)
     np.testing.assert_allclose(term.of(motion())[0], ROOT * (WARM - 31.0), rtol=1e-12)
     assert (term.document, term.ridge) == ({'friction': 'F_T1', 'T_0': 31.0}, 0.2)
-    # a temperature beyond what can be is that at the bound
+    # a temperature outside its bounds counts as the bound
     for temperature, bound in ((-1e3, T_MIN), (1e3, T_MAX)):
         found = term.of(motion(temperature=np.full(40, temperature)))
         np.testing.assert_allclose(found[0], ROOT * (bound - 31.0), rtol=1e-12)
-    # one of speed takes neither
+    # a term of speed has no bounds
     assert friction_term('a', 'F_V2', T_0=31.0, tau_max=3.0, ridge=0.2).document == {'friction': 'F_V2'}
 
 

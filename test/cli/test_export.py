@@ -82,17 +82,6 @@ def test_commands_that_are_gone_name_what_takes_their_place(run, name):
     assert 'joint-dynamics export DESCRIPTION' in done.error
 
 
-def test_the_solver_needs_a_urdf(run, description_file, tmp_path):
-    description = description_file()
-    done = run('export', description, '--out', tmp_path / 'arm.xml', '--solver', tmp_path / 'solver.yaml')
-    assert done.status == 2
-    assert '--to urdf' in done.error
-    assert not (tmp_path / 'arm.xml').exists()
-    out = tmp_path / 'arm.urdf'
-    assert run('export', description, '--out', out, '--solver', tmp_path / 'solver.yaml').status == 0
-    assert 'robot_description' in (tmp_path / 'solver.yaml').read_text()
-
-
 def test_link_without_positive_density_is_named(run, description_file, tmp_path):
     done = run('export', description_file(XX=-1.0), '--out', tmp_path / 'arm.urdf')
     assert done.status == 3

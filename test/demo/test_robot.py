@@ -53,7 +53,7 @@ class LateClient:
 
 
 @pytest.mark.parametrize('delay', [0.0, 3.0])
-def test_a_motion_is_over_when_the_robot_has_played_it_however_late_it_was_taken(delay):
+def test_a_motion_taken_late_ends_late(delay):
     client = LateClient(delay)
     robot = DemoRobot(client)
     robot.wait(robot.play(np.array([0.0, 7.0]), np.zeros((2, 1))))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The dynamics description: a round trip loses nothing; what is wrong is refused with its path."""
+"""The dynamics description: a round trip loses nothing; an invalid field is refused with its path."""
 
 import copy
 import json

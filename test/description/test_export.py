@@ -19,13 +19,11 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pinocchio
 import pytest
-import yaml
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription, export_urdf
-from joint_dynamics.description.export import solver_parameters, urdf_text, write_solver_parameters
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.description.export import urdf_text
+from joint_dynamics.robot import RobotModel, StandardParameters, gravity_in_base
 from joint_dynamics.simulation import ur5e_urdf
 
 MOUNTING = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
@@ -45,32 +43,18 @@ def document():
 
 
 @pytest.mark.parametrize('payload', ['merged', 'apart'])
-def test_the_chain_of_the_solver_has_our_torques(document, tmp_path, payload):
+def test_the_urdf_has_the_torques_of_the_arm(document, tmp_path, payload):
     document['payload'] = {'mass': {'value': 2.0}, 'first_moments': [0.02, 0.0, 0.16], 'attached': True}
     description = DynamicsDescription(document)
     export_urdf(description, ur5e_urdf(), tmp_path / 'out.urdf', payload)
-    write_solver_parameters(description, tmp_path / 'out.urdf', tmp_path / 'solver.yaml')
-    given = yaml.safe_load((tmp_path / 'solver.yaml').read_text())['/**']['ros__parameters']
-    assert given['inverse_dynamics_solver_plugin_name'] == 'kdl_inverse_dynamics_solver/InverseDynamicsSolverKDL'
-    solver = given['inverse_dynamics_solver']
-    assert (solver['root'], solver['tip']) == ('world', 'payload' if payload == 'apart' else 'wrist_3_link')
-    model = pinocchio.buildModelFromXML(given['robot_description'])
-    model.gravity.linear = np.array(solver['gravity'])
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / 'out.urdf'))
+    model.gravity.linear = gravity_in_base(MOUNTING)
     arm = Arm.from_description(RobotModel.from_urdf(ur5e_urdf()), description)
     rng = np.random.default_rng(2)
     for _ in range(5):
         q, dq, ddq = rng.uniform(-1.5, 1.5, (3, 6))
         expected = arm.rigid.inverse_dynamics(q, dq, ddq)
         np.testing.assert_allclose(pinocchio.rnea(model, model.createData(), q, dq, ddq), expected, atol=1e-7)
-
-
-def test_other_joints_in_the_chain_are_refused(document, tmp_path):
-    names = document['robot']['joint_names']
-    export_urdf(DynamicsDescription(document), ur5e_urdf(), tmp_path / 'out.urdf')
-    document['robot']['joint_names'] = names[1:]
-    del document['inertial']['standard'][names[0]], document['joints'][names[0]]
-    with pytest.raises(JointDynamicsError, match='solver: expected a chain of shoulder_lift_joint'):
-        solver_parameters(DynamicsDescription(document), tmp_path / 'out.urdf')
 
 
 @pytest.mark.parametrize('table', ['ur_table', 'pa10_table', 'scara_table'])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A description says which robot it belongs to; what is used with another one is refused, naming joint and quantity."""
+"""A description belongs to one robot; another one is refused, naming joint and quantity."""
 
 import logging
 import re
@@ -99,7 +99,7 @@ def test_the_same_robot_is_the_same_however_it_is_written(model, ur, ur_table, t
     assert differences(identity_of(RobotModel.from_mdh(ur_table)), identity_of(ur)) == []
 
 
-def test_pitch_of_a_quarter_turn_has_many_angles_and_is_one_rotation(model):
+def test_a_pitch_of_a_quarter_turn_is_one_rotation(model):
     turned = {
         yaw: RobotModel.from_urdf(URDF.replace('1.5708 0 0', f'{yaw} 1.5707963267949 {yaw}')) for yaw in (0.0, 0.3)
     }
@@ -121,7 +121,7 @@ def test_the_identity_can_be_read(model):
     assert re.fullmatch('[0-9a-f]{16}', identity['hash'])
 
 
-def test_a_description_without_any_of_it_still_loads_and_says_so_once(model, caplog):
+def test_an_old_description_loads_with_one_warning(model, caplog):
     old = described(model, identity=None, urdf=None)
     tell_unchecked.cache_clear()
     with caplog.at_level(logging.WARNING):

@@ -151,7 +151,7 @@ CONFIG = {
     'joint': {
         'cutoff': 10.0,
         'drive_gains': {'j1': 1.0},
-        'friction': {'method': 'motion', 'plateaus': {'min_speed': 0.02}},
+        'friction': {'model': 'viscous', 'plateaus': {'min_speed': 0.02}},
         'load': {'form': 'quadratic'},
     },
 }

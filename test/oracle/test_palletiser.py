@@ -48,8 +48,10 @@ LINKS = (
 )
 CABLE = 60.0
 """N·m of a bundle of cables between upper arm and forearm, CABLE sin(3 q) against the forearm's turning."""
-ROTOR, VISCOUS = np.array([4.0, 8.0, 6.0, 0.5]), np.array([20.0, 30.0, 25.0, 3.0])
-PERIOD, STEP = 2.5e-3, 2.5e-4
+ROTOR = np.array([4.0, 8.0, 6.0, 0.5])
+VISCOUS = np.array([20.0, 30.0, 25.0, 3.0])
+PERIOD = 2.5e-3
+STEP = 2.5e-4
 PLAIN = IdentificationSettings(f_dyn=4.0, selection=False, period=0)
 SETTINGS = replace(PLAIN, terms=(fourier_term('forearm', [3], ridge=0.0),))
 

@@ -117,7 +117,7 @@ def test_base_parameters_give_the_whole_torque(robot, states):
     inertial = robot.columns(INERTIAL)
     expected = regressor[:, :, inertial] @ robot.parameters[inertial]
     found = regressor[:, :, inertial[base.independent]] @ base.regroup(robot.parameters[inertial])
-    # what is left of a column, or regrouped by less than 1e-4 of it, counts as none
+    # a part of a column below 1e-4 of it counts as none
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-4 * np.abs(expected).max())
 
 

@@ -89,8 +89,7 @@ def test_the_simulated_arm_accelerates_as_in_mujoco(pair):
     for q, dq, _ in zip(*pair.ours.random_states(20, rng), strict=True):
         tau = rng.normal(scale=20.0, size=pair.ours.n)
         forward_dynamics(links, q, dq, tau, ddq, work)
-        # MuJoCo's torque for that acceleration is the one given; the sums it is made of are as large as the terms M q̈
-        # that cancel in it
+        # MuJoCo's torque for that acceleration is the given one, up to rounding of the cancelling terms M q̈
         size = np.abs(pair.mass_matrix(q)) @ np.abs(ddq)
         np.testing.assert_allclose(
             pair.inverse(q, dq, ddq), tau, rtol=0, atol=1e-12 * max(size.max(), np.abs(tau).max())

@@ -40,7 +40,7 @@ def test_the_zero_phase_filter_is_a_butterworth_both_ways(samples, cutoff):
 def test_the_kernel_has_the_squared_magnitude_of_the_filter(cutoff, rate):
     """Its transform against scipy's frequency response.
 
-    What the cut of the tails below 1e-4 of the peak leaves out adds up to no more than that.
+    The tails below 1e-4 of the peak, which are cut, add up to no more than that.
     """
     kernel = zero_phase_kernel(cutoff, rate)
     half = len(kernel) // 2

@@ -21,11 +21,13 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from joint_dynamics.robot import INERTIAL, RobotModel, closed_form_base_parameters, gravity_in_base
+from joint_dynamics.robot import INERTIAL, RobotModel, gravity_in_base
 from joint_dynamics.robot.base_parameters import find_base_parameters
 
 HALF = np.pi / 2
-TABLE, TILTED, WALL = None, [0.3, 0.2, 0.0], [HALF, 0.0, 0.0]
+TABLE = None
+TILTED = [0.3, 0.2, 0.0]
+WALL = [HALF, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(('mounting', 'count'), [(TABLE, 36), (TILTED, 38), (WALL, 38)])
@@ -62,30 +64,30 @@ def same_span(first, second):
 
 @pytest.mark.parametrize('mounting', [TABLE, TILTED, WALL], ids=['table', 'tilted', 'wall'])
 @pytest.mark.parametrize('robot', ['ur', 'pa10'])
-def test_closed_form_spans_the_same_space(robot, mounting, ur_table, pa10_table):
+def test_closed_form_spans_the_same_space(robot, mounting, ur_table, pa10_table, closed_form):
     model = RobotModel.from_mdh({'ur': ur_table, 'pa10': pa10_table}[robot], mounting=mounting)
-    assert same_span(model.base_parameters(INERTIAL), closed_form_base_parameters(model.mdh, gravity_in_base(mounting)))
+    assert same_span(model.base_parameters(INERTIAL), closed_form(model.mdh, gravity_in_base(mounting)))
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_closed_form_on_random_chains(seed):
+def test_closed_form_on_random_chains(seed, closed_form):
     rng = np.random.default_rng(seed)
     kinds = ['revolute', 'revolute', *rng.choice(['revolute', 'revolute', 'prismatic'], 4)]
     mounting = [TABLE, TILTED][seed % 2]
     model = RobotModel.from_mdh(random_chain(rng, kinds), mounting=mounting)
-    assert same_span(model.base_parameters(INERTIAL), closed_form_base_parameters(model.mdh, gravity_in_base(mounting)))
+    assert same_span(model.base_parameters(INERTIAL), closed_form(model.mdh, gravity_in_base(mounting)))
 
 
 @pytest.mark.parametrize('mounting', [TABLE, TILTED], ids=['table', 'tilted'])
 @pytest.mark.parametrize('kinds', ['RRR', 'RR', 'PR', 'PP', 'PPR'])
-def test_closed_form_of_parallel_axes(kinds, mounting):
+def test_closed_form_of_parallel_axes(kinds, mounting, closed_form):
     """Parallel axes throughout: of every tensor at most ZZ counts; slides show masses alone."""
     rows = [
         {'alpha': 0.0, 'a': 0.3 * k, 'd': 0.1, 'theta': 0.0, 'type': {'R': 'revolute', 'P': 'prismatic'}[kind]}
         for k, kind in enumerate(kinds)
     ]
     model = RobotModel.from_mdh({'joints': rows}, mounting=mounting)
-    closed = closed_form_base_parameters(model.mdh, gravity_in_base(mounting))
+    closed = closed_form(model.mdh, gravity_in_base(mounting))
     assert not {name[:2] for name in closed.names} & {'XX', 'XY', 'XZ', 'YY', 'YZ'}
     numeric = model.base_parameters(INERTIAL)
     if mounting is None and kinds in ('PR', 'PPR'):

@@ -223,7 +223,7 @@ def test_columns_are_the_motors_torque_less_the_own_part(coupling):
     for m, (Ia, Fv, Fs) in zip((1, 3), parameters.reshape(2, 3), strict=True):
         c = coupling.matrix[m]
         torque = Ia * (c @ ddq) + Fv * (c @ dq) + Fs * np.sign(c @ dq)
-        # what the joint's own motion does is in its own Ia and Fv
+        # the effect of the joint's own motion is in its own Ia and Fv
         expected += c[:, None] * torque - (c**2)[:, None] * (Ia * ddq + Fv * dq)
     rows = coupling.regressor_rows(dq, ddq)
     assert rows.shape == (4, 6, 30)

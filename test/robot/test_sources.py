@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Robots from files: what is understood, and one clear line for what is not."""
+"""Robots from files, and one clear line for an invalid file."""
 
 import copy
 
@@ -283,7 +283,7 @@ def test_wrong_mountings_are_refused(mounting, found):
 
 
 def test_standing_changes_only_the_given_fields(ur_table):
-    """What is not named stays as it is: mounting, coupling, whether masses are known."""
+    """Mounting, coupling and known masses stay unless they are given."""
     coupling = np.eye(6)
     coupling[5, 4] = 1.0
     table = RobotModel.from_mdh(ur_table, mounting=[0.1, 0.2, 0.3], coupling=coupling)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where each standard parameter stands, and what the ten of a body mean, against sums over points and pinocchio."""
+"""Places of the standard parameters, and the ten of a body against sums over points and pinocchio."""
 
 import numpy as np
 import pinocchio

@@ -30,8 +30,10 @@ ARM = f"""<robot name="two"><link name="base"/><link name="l1">{INERTIAL}</link>
 <joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0"/><axis xyz="0 0 1"/>
 <limit lower="-3" upper="3" velocity="3" effort="4"/></joint></robot>"""
 JOINT = '<joint name="{}" type="fixed"><parent link="{}"/><child link="{}"/></joint></robot>'
-AXIS, END, MASS = '<axis xyz="0 0 1"/>', '</robot>', 'mass value="4"'
-# What takes the place of what, once, and how the error ends.
+AXIS = '<axis xyz="0 0 1"/>'
+END = '</robot>'
+MASS = 'mass value="4"'
+# Text, its replacement, and the places that the error names.
 CASES = [
     (END, JOINT.format('j3', 'l2', 'base'), 'loop', 'j3'),
     (END, '<link name="a"/>' + JOINT.format('j3', 'a', 'a'), 'loop', 'j3'),

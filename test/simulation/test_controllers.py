@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands with the semantics of ros2_control's controllers, and recordings of what they do."""
+"""Commands with the semantics of ros2_control's controllers, and recordings under them."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,9 @@ from joint_dynamics.simulation import (
     record,
 )
 
-EFFORT, TRAJECTORY, COMMANDS = 'forward_effort_controller', 'joint_trajectory_controller', 'joint_commands'
+EFFORT = 'forward_effort_controller'
+TRAJECTORY = 'joint_trajectory_controller'
+COMMANDS = 'joint_commands'
 
 
 @pytest.fixture
@@ -93,7 +95,7 @@ def test_feedforward_takes_over_from_the_integral(robot):
     np.testing.assert_allclose(controllers.commands(751).effort[750], 1.1 * gravity, rtol=1e-9)
     onset = run(robot, controllers, 0.4)
     assert np.abs(onset.true_q - q).max() < 1e-4
-    # The torque is where it was: what the trajectory gives, the integral gave back.
+    # The torque is unchanged: the integral returns the feedforward.
     np.testing.assert_allclose(onset.command[-1], onset.command[0], atol=0.5)
 
 

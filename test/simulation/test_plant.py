@@ -71,7 +71,7 @@ def test_samples_obey_link_and_rotor_equations(waves):
     assert np.sqrt(np.mean(link**2, axis=0)).max() < 0.02
     friction, drive = samples.friction[2:-2][inner], samples.current[2:-2][inner] * robot.truth.drive_gains
     rotor = robot.truth.rotor_inertia * derivative(samples.true_dtheta) + friction + torque - drive
-    # One tick's current is a staircase behind a lag; what is left of the lever ∂φ/∂θ is below 1e-3.
+    # One tick's current is a staircase behind a lag; the lever ∂φ/∂θ differs from 1 by less than 1e-3.
     assert np.sqrt(np.mean(rotor**2, axis=0)).max() < 0.3
 
 

@@ -54,7 +54,7 @@ def test_short_delays_are_caught_up_and_long_stalls_are_not():
     long = Pace(0.001, batch=10)
     drive(long, [0.0])
     assert long.due(9.0, 1) == 10
-    # What was missed stays missed: simulated time ran slower.
+    # Missed ticks are not made up: simulated time ran slower.
     assert long.due(9.001, 11) == 0
     assert long.due(9.02, 11) == 10
 

@@ -23,7 +23,8 @@ from joint_dynamics.description import DynamicsDescription, identity_of
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel, StandardParameters
 
-COULOMB, VISCOUS = np.array([4.0, 2.0]), np.array([3.0, 1.5])
+COULOMB = np.array([4.0, 2.0])
+VISCOUS = np.array([3.0, 1.5])
 NOISE = 0.3
 START = datetime.date(2026, 1, 5)
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A folder of runs as a whole: slopes, what is left out, and where runs are measured."""
+"""A folder of runs as a whole: slopes, omitted runs, and processes or cluster."""
 
 import csv
 import os

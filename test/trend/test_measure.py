@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What one run shows, against what was put into it."""
+"""The measurement of one run against its true changes."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@
     τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms           [M6 eq 3-24, G eq 24-25]
     τ_J = M(q) q̈ + C q̇ + g, with payload and mounting
     τ_rotor = B θ̈ + coupled rotors
-    f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction
+    f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction.
 
 θ is the motor side, reflected to the joint. Where it is not given, the motor is assumed to move as the link does,
 except for the angle that drives the hysteresis: θ = q + φ(τ_J) + θ̃. Every function takes single states (n,) and
@@ -111,7 +111,7 @@ class Arm:
         range in which the friction was checked, or None; outside it, friction stays at its value at the limit, except
         that of coupled motors.
     remarks
-        fields of a description that this arm ignores or uses differently from what they state, by field and joint.
+        fields of a description that this arm ignores or uses differently, by field and joint.
     coupled
         parameters (3 c,) of coupled motors, of `parameters`; None: there are none.
 
@@ -305,7 +305,7 @@ class Arm:
 
     def _drive(self, scale: FloatArray | None) -> tuple[ArmConstants, FloatArray, FloatArray]:
         alpha = self.friction_scale if scale is None else scale
-        # What is not there is not scaled.
+        # Without friction there is no scale.
         return self.constants, alpha if self.friction is not None else np.tile([1.0, 0.0], (self.n, 1)), np.ones(self.n)
 
     def deformation(self, load: FloatArray) -> FloatArray:

@@ -17,14 +17,13 @@
 The present α of a joint's friction is multiplied into its parameters such that the torque stays the same:
 
     F' = α1 F(τ_J),   F_V1' = F_V1 + α2,   F_S' − F_C0' = F_S − F_C0
-    of quadrants   a' − 1 = α1 (a − 1),   b' = α1 b,   c' = α1 c,   d' = α1 d,   F_V' = F_V + α2
+    of quadrants   a' − 1 = α1 (a − 1),   b' = α1 b,   c' = α1 c,   d' = α1 d,   F_V' = F_V + α2.
 
-A test that measures a parameter measures the friction at its present scale; an earlier α must not be applied to it.
+A test measures the friction at its present scale; an earlier α must not be applied to its result.
 
-A friction compensation is checked against the friction of one joint in steady slip and its uncertainty, where
-H = sgn ω. It includes all friction in the arm's motor torque: α, load, temperature, quadrants, friction terms, coupled
-motors and the range of validity. Where the description states the two directions separately, each has its own F_C, F_S
-and F_V1.
+A friction compensation is checked against the friction of one joint in steady slip, H = sgn ω, and its uncertainty. It
+includes α, load, temperature, quadrants, friction terms, coupled motors and the range of validity. A description may
+state F_C, F_S and F_V1 of each direction.
 """
 
 from __future__ import annotations
@@ -149,7 +148,7 @@ class SteadyFriction:
 
     @property
     def most_load(self) -> float:
-        """The largest load, N·m, that was checked or that the joint can bear; 0 where neither is known."""
+        """Largest checked or permitted load, N·m; 0 where both are unknown."""
         arm, j = self._arm, self._joint
         bounds = [arm.effort_limit[j]]
         if arm.validity is not None:

@@ -22,10 +22,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arm.sample import TERM, term_torques
+from joint_dynamics.arm.sample import TermConstants, term_torques
 from joint_dynamics.arm.term_columns import records_of
 from joint_dynamics.arm.terms import Term
 from joint_dynamics.arm.validity import Validity
@@ -36,7 +37,13 @@ from joint_dynamics.robot import JointTree
 
 
 @compiled
-def term_torques_along(terms, shares, q, state, out):  # type: ignore[no-untyped-def]
+def term_torques_along(
+    terms: Any,
+    shares: tuple[FloatArray, float],
+    q: FloatArray,
+    state: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    out: FloatArray,
+) -> None:
     """`term_torques` of a recording, (N, n) each."""
     omega, s, load, temperature = state
     for i in range(len(q)):
@@ -114,8 +121,8 @@ class DescribedTerms:
 
     @cached_property
     def records(self) -> Record:
-        """The terms as the compiled laws take them, (k,) of `sample.TERM`, bounded to their range."""
-        records = [np.zeros(0, TERM)]
+        """The terms as the compiled laws take them, (k,) of `sample.TermConstants`, bounded to their range."""
+        records = [np.zeros(0, TermConstants.dtype)]
         for j, term, values in self.entries:
             own = records_of(term.columns)
             own['value'], own['friction'] = values, term.is_friction

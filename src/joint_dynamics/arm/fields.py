@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arm.sample import MOTOR, ArmConstants
+from joint_dynamics.arm.sample import ArmConstants, CoupledMotor
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
@@ -70,7 +70,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     if arm['validity'] is not None:
         arm |= _within(arm['validity'], n, arm)
     if arm['friction'] is not None and np.any(robot.limits.effort < arm['friction'].parameters['tau_max']):
-        # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
+        # A load above the joint's limit is a defect of the motion; friction must not grow with it.
         bounds = np.minimum(arm['friction'].parameters['tau_max'], robot.limits.effort)
         arm['friction'] = arm['friction'].bounded(bounds)
     arm['coupled'] = standard.coupled if robot.coupling is not None and np.any(standard.coupled) else None
@@ -100,7 +100,7 @@ def _array(name: str, given: Any, default: FloatArray) -> FloatArray:
 
 
 def _within(validity: Validity, n: int, arm: Mapping[str, Any]) -> dict[str, Any]:
-    """Return validity, terms and friction, these knowing the range of validity where what it bounds matters to them."""
+    """Return validity, and terms and friction bounded to it."""
     friction, terms = arm['friction'], arm['terms']
     loaded, warm = np.zeros((2, n), dtype=bool)
     if friction is not None:
@@ -141,11 +141,11 @@ def constants_of(arm: Mapping[str, Any], bodies: FloatArray) -> ArmConstants:
     if arm['validity'] is not None:
         joints['speed_limit'], joints['load_limit'] = arm['validity'].speed, arm['validity'].load
     terms = arm['terms'].records
-    ratios, motors = np.zeros((0, robot.n)), np.zeros(0, MOTOR)
+    ratios, motors = np.zeros((0, robot.n)), np.zeros(0, CoupledMotor.dtype)
     if arm['coupled'] is not None and robot.coupling is not None:
         ratios = robot.coupling.ratios
-        motors = np.zeros(len(ratios), MOTOR)
-        for k, name in enumerate(MOTOR.names or ()):
+        motors = CoupledMotor.filled(len(ratios))
+        for k, name in enumerate(CoupledMotor.dtype.names or ()):
             motors[name] = arm['coupled'][k::3]
     links = robot.chain.links(bodies)
     return ArmConstants(joints, tables.array(), links, terms, ratios, motors)

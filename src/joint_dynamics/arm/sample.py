@@ -19,55 +19,44 @@
     H, speed, acceleration, load, temperature
                  (n,) of the motor side: hysteresis, rad/s, rad/s², τ_J N·m, °C (NaN: T0, without effect)
 
-Functions called `add_…` add to `out` (n,) N·m. Further terms are columns that are linear in their parameters:
-
-    speed        F_T0 sgn(ω)√|ω|,  F_V2 |ω|ω,  F_V3 ω³,  (F_S − F_C0) s exp(−(|ω|/V_S)^μ)      [M3 eq 14, M4 eq 28]
-    load         F_Cl s |τ_J|,  F_C1 s τ_J²                                                    [M4 eq 27, M6 eq 20]
-    temperature  F_T1 sgn(ω)√|ω| (T − T0),  F_T2 sgn(ω)√|ω| (T⁻³ − T0⁻³)                       [M6 eq 11, corrected]
-    quadrants    a τ_J,  c sgn(τ_J): with F_Cl and F_C0 the four quadrants of Hamon,
-                 a_m = 1 + a + F_Cl, a_g = 1 + a − F_Cl, c_m = F_C0 + c, c_g = F_C0 − c        [H eq 30, E = 0]
-    hysteresis   F_H (H − sgn ω): the share F_H/F_C0 of Coulomb friction goes through one Maxwell-slip operator
-    position     sin(h q),  cos(h q),  q^k of a spring
-    power        sgn(ω)|ω|^α
-
-s is sgn ω, or with a hysteresis the same mixture for all of them: s = sgn ω + (F_H/F_C0)(H − sgn ω) [M6 eq 11-13]. The
-first three groups are the friction law with one parameter set to 1 and all others to 0.
+Functions called `add_…` add to `out` (n,) N·m. Further terms are columns that are linear in their parameters;
+docs/explanation/friction_terms.md lists them.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.compilation import compiled
-from joint_dynamics.joint.constants import JOINT, Record
+from joint_dynamics.joint.constants import JOINT
 from joint_dynamics.joint.laws import deformation, dry_friction, encoder, held, slip, speed_friction, warmth
+from joint_dynamics.records import KernelRecord
 from joint_dynamics.robot.newton_euler import LEADERS
 
 LAW, LOAD_GAIN, LOAD_SIGN, HYSTERESIS, SINE, COSINE, SPRING, POWER = range(8)
 """Kinds of terms."""
-TERM = np.dtype(
-    [
-        ('leaders', 'i8'),  # how many joints its own follows, as of `robot.newton_euler.LINK`
-        ('leader', 'i8', (LEADERS,)),
-        ('ratio', 'f8', (LEADERS,)),
-        ('offset', 'f8'),
-        ('kind', 'i8'),
-        ('friction', 'i8'),  # 1: belongs to the friction
-        ('value', 'f8'),  # its parameter
-        ('law', JOINT),  # of LAW; limits of speed and load hold for all that is friction
-        ('warm', 'i8'),  # 1: depends on the temperature, and is nothing where that is not known
-        ('order', 'f8'),  # h of SINE and COSINE, the exponent of SPRING and POWER
-    ],
-    align=True,
-)
-"""Constants of one column."""
+
+
+class TermConstants(KernelRecord):
+    """Constants of one column."""
+
+    leaders: int  # number of followed joints, as of `robot.newton_euler.Link`
+    leader: Annotated[IntArray, np.dtype(('i8', (LEADERS,)))]
+    ratio: Annotated[FloatArray, LEADERS]
+    offset: float
+    kind: int
+    friction: int  # 1: belongs to the friction
+    value: float  # its parameter
+    law: Annotated[Any, JOINT]  # of LAW; limits of speed and load hold for all friction
+    warm: int  # 1: depends on the temperature, zero without a known one
+    order: float  # h of SINE and COSINE, the exponent of SPRING and POWER
 
 
 @compiled
-def column(term, q, omega, s, load, temperature):  # type: ignore[no-untyped-def]
+def column(term: TermConstants, q: float, omega: float, s: float, load: float, temperature: float) -> float:
     """Return the value of a column; s: direction of slip, or for HYSTERESIS the H of its operator."""
     if term.kind == SINE:
         return np.sin(term.order * q)
@@ -93,7 +82,13 @@ def column(term, q, omega, s, load, temperature):  # type: ignore[no-untyped-def
 
 
 @compiled
-def term_torques(terms, shares, q, state, out):  # type: ignore[no-untyped-def]
+def term_torques(
+    terms: Any,
+    shares: tuple[FloatArray, float],
+    q: FloatArray,
+    state: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    out: FloatArray,
+) -> None:
     """Add the torque [N·m] of terms (k,) in one state to out (n,): along a joint that follows others, Gᵀ of it.
 
     shares: (n,) of those that are friction, and of the others. q: link angles (n,) rad. state: ω, s, τ_J, T, (n,) each.
@@ -111,8 +106,12 @@ def term_torques(terms, shares, q, state, out):  # type: ignore[no-untyped-def]
             out[j] += (friction[j] if term.friction else other) * term.ratio[i] * value
 
 
-MOTOR = np.dtype([('inertia', 'f8'), ('viscous', 'f8'), ('coulomb', 'f8')], align=True)
-"""What a motor that drives several joints adds: kg·m², N·m·s/rad, N·m."""
+class CoupledMotor(KernelRecord):
+    """Parameters of a motor that drives several joints, beyond those of its own joint."""
+
+    inertia: float  # kg·m²
+    viscous: float  # N·m·s/rad
+    coulomb: float  # N·m
 
 
 class ArmConstants(NamedTuple):
@@ -125,38 +124,40 @@ class ArmConstants(NamedTuple):
     tables
         (m,), see `joint.constants.Tables`.
     links
-        (n,) of `robot.newton_euler.LINK`, rotors and payload included.
+        (n,) of `robot.newton_euler.Link`, rotors and payload included.
     terms
-        (k,) of `TERM`.
+        (k,) of `TermConstants`.
     ratios
         (c, n) speed of the coupled motors per joint speed, 1 for their own joint.
     motors
-        (c,) of `MOTOR`.
+        (c,) of `CoupledMotor`.
 
     """
 
-    joints: Record
+    joints: Any
     tables: FloatArray
-    links: Record
-    terms: Record
+    links: Any
+    terms: Any
     ratios: FloatArray
-    motors: Record
+    motors: Any
 
 
 @compiled
-def motor_angle(c, tables, q, load):  # type: ignore[no-untyped-def]
+def motor_angle(c: Any, tables: FloatArray, q: float, load: float) -> float:
     """Return the reading of the motor's encoder [rad] with the link at q [rad] under τ_J: q + φ(τ_J) + θ̃."""
     return encoder(c, tables, q + deformation(c, tables, load))
 
 
 @compiled
-def slip_direction(c, tables, theta, speed, sliders):  # type: ignore[no-untyped-def]
+def slip_direction(c: Any, tables: FloatArray, theta: float, speed: float, sliders: FloatArray) -> float:
     """Return H at the encoder's angle θ, or sgn θ̇ where the joint has no hysteresis; advances `sliders` (M,)."""
     return slip(c, tables, theta, sliders) if c.operators else np.sign(speed)
 
 
 @compiled
-def joint_friction(c, alpha_1, alpha_2, H, speed, load, temperature):  # type: ignore[no-untyped-def]
+def joint_friction(
+    c: Any, alpha_1: float, alpha_2: float, H: float, speed: float, load: float, temperature: float
+) -> float:
     """α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) of one joint, N·m, held at the limits of its range of validity."""
     omega, tau = held(speed, c.speed_limit), held(load, c.load_limit)
     warm = warmth(c, temperature if np.isfinite(temperature) else c.T_0)
@@ -164,7 +165,7 @@ def joint_friction(c, alpha_1, alpha_2, H, speed, load, temperature):  # type: i
 
 
 @compiled
-def turning_of(ratios, speed):  # type: ignore[no-untyped-def]
+def turning_of(ratios: FloatArray, speed: FloatArray) -> float:
     """Return the speed of a coupled motor, Σ c_k q̇_k, rad/s."""
     total = 0.0
     for k in range(len(ratios)):
@@ -173,7 +174,7 @@ def turning_of(ratios, speed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_rotors(arm, acceleration, out):  # type: ignore[no-untyped-def]
+def add_rotors(arm: ArmConstants, acceleration: FloatArray, out: FloatArray) -> None:
     """B θ̈, and Ia cᵀ c θ̈ of a coupled motor, whose own part is in B already [G eq 24-25]."""
     for j in range(len(out)):
         out[j] += arm.joints[j].rotor_inertia * acceleration[j]
@@ -185,7 +186,16 @@ def add_rotors(arm, acceleration, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_friction(arm, alpha, share, H, speed, load, temperature, out):  # type: ignore[no-untyped-def]
+def add_friction(
+    arm: ArmConstants,
+    alpha: FloatArray,
+    share: FloatArray,
+    H: FloatArray,
+    speed: FloatArray,
+    load: FloatArray,
+    temperature: FloatArray,
+    out: FloatArray,
+) -> None:
     """Friction of the joints and of coupled motors."""
     for j in range(len(out)):
         out[j] += share[j] * joint_friction(
@@ -195,7 +205,7 @@ def add_friction(arm, alpha, share, H, speed, load, temperature, out):  # type: 
 
 
 @compiled
-def add_coupled_friction(arm, share, speed, out):  # type: ignore[no-untyped-def]
+def add_coupled_friction(arm: ArmConstants, share: FloatArray, speed: FloatArray, out: FloatArray) -> None:
     """Friction of motors that drive several joints: cᵀ (Fv c θ̇ + Fs sgn(c θ̇)), less their own joint's Fv [G eq 25]."""
     for m in range(len(arm.motors)):
         motor, turning = arm.motors[m], turning_of(arm.ratios[m], speed)
@@ -205,15 +215,7 @@ def add_coupled_friction(arm, share, speed, out):  # type: ignore[no-untyped-def
 
 
 @compiled
-def add_drives(arm, alpha, share, H, q, speed, acceleration, load, temperature, out):  # type: ignore[no-untyped-def]
-    """τ_m − τ_J: rotors, friction and further terms."""
-    add_rotors(arm, acceleration, out)
-    add_friction(arm, alpha, share, H, speed, load, temperature, out)
-    term_torques(arm.terms, (share, 1.0), q, (speed, H, load, temperature), out)
-
-
-@compiled
-def motor_angles(arm, q, load, out):  # type: ignore[no-untyped-def]
+def motor_angles(arm: ArmConstants, q: FloatArray, load: FloatArray, out: FloatArray) -> None:
     """`motor_angle` of recordings (N, n)."""
     for s in range(len(q)):
         for j in range(q.shape[1]):
@@ -221,7 +223,9 @@ def motor_angles(arm, q, load, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slip_directions(arm, sliders, theta, speed, out):  # type: ignore[no-untyped-def]
+def slip_directions(
+    arm: ArmConstants, sliders: FloatArray, theta: FloatArray, speed: FloatArray, out: FloatArray
+) -> None:
     """`slip_direction` of recordings (N, n), from `sliders` (n, M) on."""
     for s in range(len(theta)):
         for j in range(theta.shape[1]):
@@ -229,7 +233,7 @@ def slip_directions(arm, sliders, theta, speed, out):  # type: ignore[no-untyped
 
 
 @compiled
-def rotors_along(arm, acceleration, out):  # type: ignore[no-untyped-def]
+def rotors_along(arm: ArmConstants, acceleration: FloatArray, out: FloatArray) -> None:
     """`add_rotors` of recordings (N, n)."""
     for s in range(len(out)):
         out[s] = 0.0
@@ -237,7 +241,16 @@ def rotors_along(arm, acceleration, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def friction_along(arm, alpha, share, H, speed, load, temperature, out):  # type: ignore[no-untyped-def]
+def friction_along(
+    arm: ArmConstants,
+    alpha: FloatArray,
+    share: FloatArray,
+    H: FloatArray,
+    speed: FloatArray,
+    load: FloatArray,
+    temperature: FloatArray,
+    out: FloatArray,
+) -> None:
     """`add_friction` of recordings (N, n)."""
     for s in range(len(out)):
         out[s] = 0.0
@@ -245,8 +258,21 @@ def friction_along(arm, alpha, share, H, speed, load, temperature, out):  # type
 
 
 @compiled
-def drives_along(arm, alpha, share, H, q, speed, acceleration, load, temperature, out):  # type: ignore[no-untyped-def]
-    """`add_drives` of recordings (N, n)."""
+def drives_along(
+    arm: ArmConstants,
+    alpha: FloatArray,
+    share: FloatArray,
+    H: FloatArray,
+    q: FloatArray,
+    speed: FloatArray,
+    acceleration: FloatArray,
+    load: FloatArray,
+    temperature: FloatArray,
+    out: FloatArray,
+) -> None:
+    """τ_m − τ_J of recordings (N, n): rotors, friction and further terms."""
     for s in range(len(out)):
         out[s] = 0.0
-        add_drives(arm, alpha, share, H[s], q[s], speed[s], acceleration[s], load[s], temperature[s], out[s])
+        add_rotors(arm, acceleration[s], out[s])
+        add_friction(arm, alpha, share, H[s], speed[s], load[s], temperature[s], out[s])
+        term_torques(arm.terms, (share, 1.0), q[s], (speed[s], H[s], load[s], temperature[s]), out[s])

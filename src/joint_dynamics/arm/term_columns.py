@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,9 @@ from joint_dynamics.joint.constants import Record, blank
 
 
 @compiled
-def columns_along(terms, motion, out):  # type: ignore[no-untyped-def]
+def columns_along(
+    terms: Any, motion: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray], out: FloatArray
+) -> None:
     """Write `column` of terms (k,) along a motion of one joint into out (k, samples).
 
     motion: q, ω, s, H, τ_J, T, (samples,) each; H is what HYSTERESIS takes for s.
@@ -108,8 +110,8 @@ class Column(NamedTuple):
 
 
 def records_of(columns: Sequence[Column]) -> Record:
-    """Return columns as the compiled laws take them, (k,) of `sample.TERM`, each with the parameter 1."""
-    records = np.zeros(len(columns), laws.TERM)
+    """Return columns as the compiled laws take them, (k,) of `sample.TermConstants`, each with the parameter 1."""
+    records = np.zeros(len(columns), laws.TermConstants.dtype)
     records['law'], records['value'] = blank(len(columns)), 1.0
     for record, column in zip(records, columns, strict=True):
         record['kind'], record['order'] = column.kind, column.order

@@ -37,16 +37,15 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.constants import Record
 from joint_dynamics.robot import RobotModel
 
-RELUCTANCE = 0.1
-"""Share of an additional column's norm that has to be its own before it counts as much as the others."""
+RELUCTANCE = 0.1  # independent share of an additional column's norm that gives it the weight of the others
 OPPOSING = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
 """Those of `FRICTION` that oppose motion; the load's own sign and gain do not."""
 KINDS = ('fourier', 'spring', 'friction', 'stribeck', 'power', 'hysteresis')
 MAX_HARMONICS = 50  # of one term
 MAX_HARMONIC = 1000
 MAX_EXPONENT = 9  # of a spring
+# The friction of I-IRLS as 0.2 wrote it: the only formula still read.
 POWER_BEFORE_0_3 = re.compile(r'sign\(dq\) \* abs\(dq\)\*\*(\d+(?:\.\d+)?(?:e-?\d+)?)')
-"""The friction of I-IRLS as 0.2 wrote it: the only formula that is still read."""
 SCALE_KEYS = ('T_0', 'tau_max')
 """What may stand beside the kind of a term."""
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.terminal import Terminal
 
 FORMATS = ('urdf', 'mjcf')
@@ -44,26 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--into', metavar='FILE', help='a file of that format to take all else from; for a URDF, an MDH table too'
     )
-    parser.add_argument(
-        '--solver', metavar='FILE', help='also write the parameters of inverse_dynamics_solver with that URDF (KDL)'
-    )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Write the file; return 0, or 3 where a link of it is no physical body."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.description.export import FORMATS as KNOWN
-    from joint_dynamics.description.export import export, format_of, write_solver_parameters
+    from joint_dynamics.description.export import export, format_of
 
     description = DynamicsDescription.load(args.description)
     to = args.to or format_of(args.out)
-    if args.solver and to != 'urdf':
-        raise JointDynamicsError(f'--solver: expected a URDF, whose chain it names, found {to}; give --to urdf')
     done = export(description, args.out, to, args.payload, args.into)
     terminal.say(f'written: {args.out}')
-    if args.solver:
-        write_solver_parameters(description, args.out, args.solver)
-        terminal.say(f'written: {args.solver}')
     if done.apart > ROUNDING:
         terminal.say(f'note: {args.into} places links up to {done.apart:.2g} m or rad from where the robot file does')
     for line in done.missing:

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from joint_dynamics.control.effort_gains import EffortGains
 
 FALLBACK = 'joint_trajectory_controller'
-SAG = 0.1
-"""rad, above which a sag is warned of: `start_tolerance` of feedforward, which refuses a motion from further off."""
+SAG = (
+    0.1  # rad, largest sag without a warning: `start_tolerance` of feedforward, which refuses a motion from further off
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

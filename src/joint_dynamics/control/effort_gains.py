@@ -15,11 +15,10 @@
 """Gains of an effort PID, as ros2_control's joint_trajectory_controller has one.
 
 They follow from the inertia of the arm, the period of the loop and its delay. In one period T, a sampled loop removes
-the share d T / I of a joint's speed, I being the inertia that the joint feels. Above 1 (with a torque that arrives one
-period late; above 2 without delay) it adds energy, and the joint chatters at rest. The smallest I, 1/(M⁻¹)ᵢᵢ, is that
-with all other joints free to move.
+the share d T / I of a joint's speed. Above 1 (with a torque that arrives one period late; above 2 without delay) it
+adds energy, and the joint chatters at rest. The smallest inertia, 1/(M⁻¹)ᵢᵢ, is that with all other joints free.
 
-Flexible joints oscillate at gains that a rigid arm tolerates: where their stiffness is described, gains are lowered
+Flexible joints oscillate at gains that a rigid arm tolerates: where their stiffness is described, all gains are lowered
 until the sampled loop on the flexible arm is stable as well (`elastic_loop`).
 """
 
@@ -34,27 +33,18 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.elastic_loop import ElasticJoints, SampledArm, periods_late, postures_of
+from joint_dynamics.control.elastic_loop import ElasticJoints, periods_late, postures_of
 from joint_dynamics.errors import JointDynamicsError
 
-POSTURES = 1024
-"""Postures over which the inertias are taken, spread evenly over the joints' ranges (one turn at most)."""
-RATIO = 0.4
-"""Largest d T / I of a joint, relative to the bound for a torque that late."""
-RIGID_DAMPING = 0.5
-"""Smallest damping ratio of a joint of a rigid arm, by d alone."""
-FLEXIBLE_DAMPING = 0.2
-"""Smallest damping ratio with flexible joints, which tolerate less d: a lower one for a p that still holds."""
-ELASTIC_POSTURES = 48
-"""Postures in which the effort PID on the flexible arm has to be stable."""
-GAIN_FACTOR = 0.85
-"""Factor by which the gains of flexible joints are lowered until they do not ring."""
-LOWEST_SHARE = 1e-4
-"""Share of the rigid arm's gains below which none are given."""
-GAIN_MARGIN = 2.0
-"""Factor (6 dB) by which all gains may grow before a flexible arm becomes unstable."""
-LARGEST = 0.9
-"""Bound of the largest eigenvalue of T M⁻¹ D in any posture, relative to the limit of a single joint."""
+POSTURES = 1024  # postures of the inertias, spread evenly over the joints' ranges (one turn at most)
+RATIO = 0.4  # largest d T / I of a joint, relative to the bound for a torque that late
+RIGID_DAMPING = 0.5  # smallest damping ratio of a joint of a rigid arm, by d alone
+FLEXIBLE_DAMPING = 0.2  # the same with flexible joints, which tolerate less d: a lower ratio for a usable p
+ELASTIC_POSTURES = 48  # postures in which the effort PID on the flexible arm has to be stable
+GAIN_FACTOR = 0.85  # factor by which all d are lowered until no flexible joint rings
+LOWEST_SHARE = 1e-4  # smallest share of the rigid arm's d
+GAIN_MARGIN = 2.0  # factor (6 dB) by which all gains may grow before a flexible arm becomes unstable
+LARGEST = 0.9  # largest eigenvalue of T M⁻¹ D in any posture, relative to the limit of a single joint
 
 
 @dataclass(frozen=True)
@@ -69,8 +59,6 @@ class EffortGains:
         T of the loop, s.
     smallest, largest
         inertia (n,) kg·m² that each joint feels, over all postures: with the others free, and with the others held.
-    viscous
-        friction (n,) N·m·s/rad that damps in addition to d, counted for flexible joints only, else 0.
     gravity
         largest gravity torque (n,) N·m.
     """
@@ -81,7 +69,6 @@ class EffortGains:
     d: FloatArray
     smallest: FloatArray
     largest: FloatArray
-    viscous: FloatArray
     gravity: FloatArray
 
     @property
@@ -92,7 +79,7 @@ class EffortGains:
     @property
     def damping(self) -> FloatArray:
         """Damping ratio of each joint where its inertia is largest, (n,)."""
-        return (self.d + self.viscous) / (2 * np.sqrt(self.p * self.largest))
+        return self.d / (2 * np.sqrt(self.p * self.largest))
 
     @property
     def sag(self) -> FloatArray:
@@ -131,56 +118,31 @@ def effort_gains(arm: Arm, period: float, *, joints: Sequence[ElasticJoints] = (
     inverses = np.linalg.inv(masses)
     smallest = 1.0 / inverses.diagonal(axis1=1, axis2=2).max(axis=0)
     largest = masses.diagonal(axis1=1, axis2=2).max(axis=0)
-    # A speed of which k is taken away each period, N periods late, dies away for k < 2 sin(π / (4 N + 2)): 1 for N = 1.
+    # A speed reduced by the share k each period, N periods late, decays for k < 2 sin(π / (4 N + 2)): 1 for N = 1.
     bound = 2.0 * math.sin(math.pi / (4 * late + 2))
     d = RATIO * bound * smallest / period
-    # Joints that move together: each below its bound can be above it in a direction they share.
+    # Joints that move together may exceed the bound in a common direction.
     fastest = np.linalg.eigvals(period * inverses * d).real.max()
     d = d * min(1.0, LARGEST * bound / fastest)
-    scale = 1.0 / (4 * (FLEXIBLE_DAMPING if joints else RIGID_DAMPING) ** 2 * largest)
-    viscous = np.zeros(arm.n)
-    for flexible in joints:
-        viscous = flexible.viscous
-        d, scale = _without_ringing(flexible, links, period, range(late + 1), d, scale)
+    if joints:
+        d = d * _stable_share(joints, links[:ELASTIC_POSTURES], period, range(late + 1), d, largest)
+    p = d**2 / (4 * (FLEXIBLE_DAMPING if joints else RIGID_DAMPING) ** 2 * largest)
     gravity = np.abs([arm.rigid.gravity(q) for q in postures]).max(axis=0)
     # On a vertical axis gravity has no lever: the rest is rounding.
     gravity[gravity < arm.n * np.finfo(float).eps * gravity.max()] = 0.0
-    return EffortGains(arm.joint_names, period, (d + viscous) ** 2 * scale, d, smallest, largest, viscous, gravity)
+    return EffortGains(arm.joint_names, period, p, d, smallest, largest, gravity)
 
 
-def _without_ringing(
-    joints: ElasticJoints, links: FloatArray, period: float, delays: range, d: FloatArray, scale: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return d and scale (n,), lowered until the flexible arm is stable with d and p = scale (d + F)², with a margin.
-
-    Joint by joint first, from the lightest link to the heaviest, so that one soft joint does not cost the others their
-    gains; then all together.
-    """
-    lightest = 1.0 / np.linalg.inv(links).diagonal(axis1=1, axis2=2).max(axis=0)
-    heaviest = links.diagonal(axis1=1, axis2=2).max(axis=0)
-    lowered, less = np.empty_like(d), np.empty_like(scale)
-    for k in range(len(d)):
-        one, inertias = slice(k, k + 1), np.geomspace(lightest[k], heaviest[k], 5).reshape(-1, 1, 1)
-        loops = [joints.single(k).sampled(mass, period) for mass in inertias]
-        lowered[one], less[one] = _lowered(loops, joints.viscous[one], delays, d[one], scale[one])
-    loops = [joints.sampled(mass, period) for mass in links[:ELASTIC_POSTURES]]
-    return _lowered(loops, joints.viscous, delays, lowered, less)
-
-
-def _lowered(
-    loops: Sequence[SampledArm], viscous: FloatArray, delays: range, d: FloatArray, scale: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the first of d, f d, f² d …, f = GAIN_FACTOR, stable in all `loops`, and its scale.
-
-    Friction F damps beside d, and the p that it permits may be more than a late torque tolerates. Then scale is lowered
-    too, which damps more.
-    """
-    shares = GAIN_FACTOR ** np.arange(0.0, np.log(LOWEST_SHARE) / np.log(GAIN_FACTOR))
-    for weaker in shares:
-        for share in shares:
-            p, damper = np.diag(weaker * scale * (share * d + viscous) ** 2), np.diag(share * d)
-            if all(loop.is_stable(m * p, m * damper, delays) for loop in loops for m in (1.0, GAIN_MARGIN)):
-                return share * d, weaker * scale
+def _stable_share(
+    joints: Sequence[ElasticJoints], links: FloatArray, period: float, delays: range, d: FloatArray, largest: FloatArray
+) -> float:
+    """Return the first of 1, f, f² …, f = GAIN_FACTOR, at which d and p of it are stable with a margin."""
+    loops = [joint.sampled(mass, period) for joint in joints for mass in links]
+    for share in GAIN_FACTOR ** np.arange(0.0, np.log(LOWEST_SHARE) / np.log(GAIN_FACTOR)):
+        damper = share * d
+        p = np.diag(damper**2 / (4 * FLEXIBLE_DAMPING**2 * largest))
+        if all(loop.is_stable(m * p, m * np.diag(damper), delays) for loop in loops for m in (1.0, GAIN_MARGIN)):
+            return float(share)
     raise JointDynamicsError(
         'gains: expected flexible joints that tolerate some gain, found that all make them ring; state more damping in'
         ' the description (docs/reference/commands/gains.md)'
@@ -190,8 +152,8 @@ def _lowered(
 TRAJECTORY = 'joint_trajectory_controller/JointTrajectoryController'
 LAW = 'feedforward_controller'
 LAW_TYPE = 'joint_dynamics_controllers/FeedforwardController'
+# Gains [1/s², 1/s³, 1/s] of the law's PID for a rigid arm, critically damped; `plugin` may state others.
 LAW_GAINS = {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}
-"""Gains [1/s², 1/s³, 1/s] of the law's PID for a rigid arm, where `plugin` states none: critically damped."""
 
 
 def controller_parameters(
@@ -215,7 +177,7 @@ def controller_parameters(
     """
     names = gains.joint_names
 
-    # Every list is one of its own: YAML writes one that comes twice as an alias, which ROS's parser refuses.
+    # Every list is a new one: YAML writes a repeated list as an alias, which ROS's parser refuses.
     def trajectory(*interfaces: str, **further: Any) -> tuple[str, dict[str, Any]]:
         return TRAJECTORY, {
             'joints': list(names),
@@ -251,7 +213,7 @@ def controller_parameters(
         **(more or {}),
         'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
     }
-    # Both places: a manager that is started with this file, and one that runs already and learns from the spawner.
+    # Both places: a manager started with this file reads the first, a running one gets the second from the spawner.
     for name, (kind, given) in controllers.items():
         fallback = given.get('fallback_controllers')
         manager[name] = {'type': kind, **({'fallback_controllers': list(fallback)} if fallback else {})}

@@ -16,7 +16,7 @@
 
 Linearised at rest in one posture, with the torque u of the loop held over each period (flexible-joint model of [M2]):
 
-    M q̈ + K (q − θ) + D (q̇ − θ̇) = 0,      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u,      u = −p q − d q̇
+    M q̈ + K (q − θ) + D (q̇ − θ̇) = 0,      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u,      u = −p q − d q̇.
 
 The loop is closed on the link side, which tolerates less: the spring lies between torque and measurement, and without
 damping in the joint any d > 0 makes it oscillate. Of the friction only the described viscous part counts, as damping.
@@ -37,24 +37,15 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
-JOINT_DAMPING = 0.02
-"""Damping ratio of a joint between rotor and link, both free, where none is described: low for a gear."""
-LOADS = 33
-"""Torques from none to the joint's limit at which the slope of a described stiffness is evaluated."""
-RIGID = 1e8
-"""N·m/rad, of a joint without a described stiffness."""
-LAW_RATE = 40.0
-"""k_d [1/s] of the C++ controller's PID on a rigid arm."""
-LAW_DAMPING = 0.5
-"""Damping ratio of the C++ controller's PID where k_d is lowered."""
-LAW_POSTURES = 24
-"""Postures in which the C++ controller's PID on the flexible arm has to be stable."""
-LAW_FACTOR = 0.95
-"""Factor by which k_d is lowered until no joint rings."""
-LOWEST_RATE = 2.0
-"""k_d [1/s] below which none is given."""
-DELAY_MARGIN = 2
-"""The C++ controller's PID is stable with any delay from the stated one to this many times as much."""
+JOINT_DAMPING = 0.02  # damping ratio of a joint without a described one, rotor and link free: low for a gear
+LOADS = 33  # torques from none to the joint's limit, for the slope of a described stiffness
+RIGID = 1e8  # N·m/rad, of a joint without a described stiffness
+LAW_RATE = 40.0  # 1/s, k_d of the C++ controller's PID on a rigid arm
+LAW_DAMPING = 0.5  # damping ratio of the C++ controller's PID with a lowered k_d
+LAW_POSTURES = 24  # postures in which the C++ controller's PID on the flexible arm has to be stable
+LAW_FACTOR = 0.95  # factor by which k_d is lowered until no joint rings
+LOWEST_RATE = 2.0  # 1/s, smallest k_d
+DELAY_MARGIN = 2  # the C++ controller's PID is stable with any delay from the stated one to this many times as much
 
 
 @dataclass(frozen=True)
@@ -70,18 +61,13 @@ class ElasticJoints:
     viscous
         F (n,) N·m·s/rad, viscous friction of the motor side, at least 0.
     rotors
-        B (n, n) kg·m², positive definite; diagonal but for coupled drives.
+        B (n, n) kg·m², positive definite; diagonal without coupled drives.
     """
 
     stiffness: FloatArray
     damping: FloatArray
     viscous: FloatArray
     rotors: FloatArray
-
-    def single(self, joint: int) -> ElasticJoints:
-        """Return one joint (index), with all other rotors held."""
-        k = slice(joint, joint + 1)
-        return ElasticJoints(self.stiffness[k], self.damping[k], self.viscous[k], self.rotors[k, k])
 
     def sampled(self, mass: FloatArray, period: float) -> SampledArm:
         """Return the arm with links of inertia `mass` (n, n) kg·m², discretised for a loop of `period` s."""
@@ -116,7 +102,7 @@ class SampledArm:
             loop[states:-n, states + n :] = np.eye((periods - 1) * n)
             loop[-n:, :states] = gains
         if not np.isfinite(loop).all():
-            # links without positive inertia move away faster than numbers go
+            # links without positive inertia diverge beyond all numbers
             return math.inf
         return float(np.abs(np.linalg.eigvals(loop)).max())
 
@@ -203,8 +189,8 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     joints
         flexible joints (`elastic_joints`); the sampled loop is stable with each of them in 24 postures. Empty: rigid.
     delay
-        time from measurement to torque [s]. The loop is stable with any delay from that many periods to twice as many;
-        no delay is treated as one period.
+        time from measurement to torque [s]. The loop is stable with any delay from this one to twice as much; no delay
+        counts as one period.
 
     Raises
     ------
@@ -215,7 +201,7 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     late = range(least, DELAY_MARGIN * max(1, most) + 1)
     links, rotors = [arm.rigid.mass_matrix(q) for q in postures_of(arm, LAW_POSTURES)], arm.rotor_torque(np.eye(arm.n))
     loops = [(joint.sampled(link, period), link + rotors) for joint in joints for link in links]
-    # A torque is held for one period beside: on average it is half a period later.
+    # A torque is held for one period, half a period later on average.
     latest = (late[-1] + 0.5) * period
     kd = LAW_RATE
     while kd >= LOWEST_RATE:

@@ -32,9 +32,29 @@ from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
-#: Friction of a joint is a function of speed, load and temperature; its linear stand-ins have no true value.
+#: Linear friction parameters have no true value: friction is a function of speed, load and temperature.
 FRICTION = ('Fv_', 'Fc_', 'off_')
-DEVIATIONS = 2.0
+#: Rows of the final table: key of the summary, meaning, published figure.
+HEADLINES = (
+    ('parameter_coverage_percent', 'base parameters within two stated deviations of the truth, %', '–'),
+    ('median_error_percent', 'median error of a base parameter, %', '–'),
+    ('validation_moving_percent', 'torque residual on a second motion, moving joints, % (not trained on)', '–'),
+    ('validation_residual_percent', 'the same with joints at rest, where friction is undetermined', '–'),
+    (
+        'stiffness_map_nrmse_new',
+        'stiffness map, new robot, NRMSE % (100: exact; mean of joints)',
+        '95.2 after 10 s [M3]',
+    ),
+    ('stiffness_map_nrmse', 'stiffness map, worn robot, NRMSE %', '94.0, 25 s after a change [M3]'),
+    ('friction_identified_percent', 'friction of the worn robot as identified when new, error %', '–'),
+    ('friction_adapted_percent', 'the same, adapted, error %', '–'),
+    ('torque_plain_to_adaptive', 'torque MSE less by, plain to adaptive, %', '–'),
+    ('tracking_plain_to_adaptive', 'tracking MSE less by, plain to adaptive, %', '–'),
+    ('torque_plain_to_nominal', 'torque MSE less by, hysteresis instead of sgn, %', '52 (2.1 times) [M6]'),
+    ('tracking_plain_to_nominal', 'tracking MSE less by, hysteresis instead of sgn, %', '33 (1.5 times) [M6]'),
+    ('torque_nominal_to_adaptive', 'torque MSE less by, adaptation alone, %', '84 [M6]'),
+    ('tracking_nominal_to_adaptive', 'tracking MSE less by, adaptation alone, %', '20 [M6]'),
+)
 
 
 @dataclass(frozen=True)
@@ -59,12 +79,7 @@ class Comparison:
     @property
     def coverage_percent(self) -> float:
         """Share of the parameters whose true value lies within two stated deviations."""
-        return float(100.0 * np.mean(np.abs(self.deviations) <= DEVIATIONS))
-
-    @property
-    def median_error_deviations(self) -> float:
-        """Median of |error| in stated deviations; 0.67 for normal errors that the deviations describe."""
-        return float(np.median(np.abs(self.deviations)))
+        return float(100.0 * np.mean(np.abs(self.deviations) <= 2.0))
 
     @property
     def median_error_percent(self) -> float:
@@ -95,10 +110,10 @@ def map_nrmse(
     motion: MotionSamples,
     truth: Mapping[str, Any],
 ) -> FloatArray:
-    """Return NRMSE in percent (n,) of the torque of n springs against that of the true ones on a motion [M3 eq 15].
+    """Return NRMSE in percent (n,) of the torque of n springs on a motion [M3 eq 15].
 
-    truth: the simulator's document, its spring a curve, of whatever law. The range of each joint is the largest
-    deformation that the true robot has on the motion, to both sides.
+    truth: the simulator's document. The range of each joint is the largest deformation of the true robot on the motion,
+    in both directions.
     """
     links = model.standard(np.array(truth['parameters'], dtype=float)).links_only().values
     torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, links)).max(axis=0)
@@ -146,11 +161,11 @@ def friction_errors(
 def mean_squares(
     time: FloatArray, q: FloatArray, torque: FloatArray, motion: MotionSamples, times: FloatArray, effort: FloatArray
 ) -> dict[str, FloatArray]:
-    """Return how well a recorded run kept to its motion, over the time of the motion.
+    """Return the errors of a recorded run over the time of its motion.
 
     time (N,) s from its start, q (N, n) rad, torque (N, n) N·m: measured; times (P,), effort (P, n): the feedforward,
-    linear in between. Mean squares (n,) of the position error and of the torque that the feedforward left to the
-    controller, with their series.
+    linear in between. `tracking_mse` and `torque_mse` (n,): mean squares of the position error and of the torque beside
+    the feedforward; `time`, `position`, `position_error`, `torque_error`: their series.
     """
     rows = (time >= 0.0) & (time <= motion.time[-1])
     inside = time[rows]
@@ -163,61 +178,16 @@ def mean_squares(
         'position': q[rows],
         'position_error': off,
         'torque_error': missing,
-        'torque': torque[rows],
-        'feedforward': feedforward,
         'tracking_mse': np.mean(off**2, axis=0),
         'torque_mse': np.mean(missing**2, axis=0),
     }
 
 
-def reductions(before: FloatArray, after: FloatArray) -> dict[str, float]:
-    """Return the reduction of a mean square (n,) in percent: mean of the joints' ratios, and ratio of the means."""
-    return {
-        'mean_of_ratios_percent': float(100.0 * (1.0 - np.mean(after / before))),
-        'ratio_of_means_percent': float(100.0 * (1.0 - np.mean(after) / np.mean(before))),
-    }
+def reduction_percent(before: FloatArray, after: FloatArray) -> float:
+    """Return the reduction of a mean square (n,) in percent, mean of the joints' ratios."""
+    return float(100.0 * (1.0 - np.mean(after / before)))
 
 
 def headlines(summary: Mapping[str, Any]) -> list[list[Any]]:
-    """Return the rows of the table at the end: what, here, published."""
-    figures = summary.get('identification', {})
-    rows: list[list[Any]] = [
-        [
-            'base parameters within two stated deviations of the truth, %',
-            summary.get('parameter_coverage_percent'),
-            '–',
-        ],
-        ['median error of a base parameter, %', figures.get('median_error_percent'), '–'],
-        [
-            'torque residual on a second motion, moving joints, % (not trained on)',
-            figures.get('validation_moving_percent'),
-            '–',
-        ],
-        [
-            'the same with joints at rest, where friction may be anything',
-            figures.get('validation_residual_percent'),
-            '–',
-        ],
-    ]
-    if 'stiffness_map_nrmse' in summary:
-        friction, feed = summary['friction_error_percent'], summary['feedforward']
-        rows += [
-            [
-                'stiffness map, new robot, NRMSE % (100: exact; mean of joints)',
-                summary['stiffness_map_nrmse_new'],
-                '95.2 after 10 s [M3]',
-            ],
-            ['stiffness map, worn robot, NRMSE %', summary['stiffness_map_nrmse'], '94.0, 25 s after a change [M3]'],
-            ['friction of the worn robot as identified when new, error %', friction['identified'], '–'],
-            ['the same, adapted, error %', friction['adapted'], '–'],
-        ]
-        for words, key, published in (
-            ('plain to adaptive', 'plain_to_adaptive', ('–', '–')),
-            ('hysteresis instead of sgn', 'plain_to_nominal', ('52 (2.1 times) [M6]', '33 (1.5 times) [M6]')),
-            ('adaptation alone', 'nominal_to_adaptive', ('84 [M6]', '20 [M6]')),
-        ):
-            for quantity, figure in zip(('torque', 'tracking'), published, strict=True):
-                rows.append(
-                    [f'{quantity} MSE less by, {words}, %', feed[key][quantity]['mean_of_ratios_percent'], figure]
-                )
-    return rows
+    """Return the rows of the table at the end: meaning, figure, published figure."""
+    return [[words, summary[key], published] for key, words, published in HEADLINES if key in summary]

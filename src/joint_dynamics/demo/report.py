@@ -24,7 +24,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo.comparison import Comparison, headlines
 from joint_dynamics.joint import TorsionalStiffness
-from joint_dynamics.report.figure import CYCLE, Colour, Figure, Panel, Series
+from joint_dynamics.report.figure import Colour, Figure, Panel, Series
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.robot_shapes import robot_shapes
 from joint_dynamics.report.robot_view import RobotView
@@ -43,9 +43,9 @@ def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Repor
     _add_robot(report, results)
     report.add_table(['', 'here', 'published'], headlines(summary))
     report.add_text(
-        'The simulated robot has what no model here knows of: drive gains up to 3 % off their data sheet, friction that'
-        ' differs by direction and angle, ripple, another hysteresis. The stated deviations hold noise, what repeats'
-        ' with the motion, and the uncertainty of the gains (± 3 %, uniform).'
+        'The simulated robot differs from all models: drive gains up to 3 % off their data sheet, friction by'
+        ' direction and angle, ripple, another hysteresis. The stated deviations include noise, repeated errors and'
+        ' the uncertainty of the gains (± 3 %, uniform).'
     )
     comparison: Comparison = results['parameters']
     report.add_section('Base parameters')
@@ -79,7 +79,7 @@ def _relative(row: tuple[str, str, float, float, float]) -> float:
 
 
 def _add_robot(report: Report, results: Mapping[str, Any]) -> None:
-    """Add the arm at its work: as its encoders measured it, or as it was sent where the second half was not run."""
+    """Add the arm at its work, measured where the second half was run, else desired."""
     model = RobotModel.load(ur5e_urdf())
     shapes, remark = robot_shapes(model)
     run = results.get('runs', {}).get('adaptive')
@@ -98,39 +98,15 @@ def _online(report: Report, results: Mapping[str, Any]) -> None:
     names, states, runs = results['truth']['joint_names'], results['states'], results['runs']
     report.add_section('Stiffness')
     report.add_figure(_stiffness_figure(names, states), 'Torque over deformation: true and estimated, new and worn')
-    report.add_table(
-        ['joint', 'new, NRMSE %', 'worn, NRMSE %'],
-        [[name, *(states[state]['stiffness_nrmse'][j] for state in ('new', 'worn'))] for j, name in enumerate(names)],
-        'NRMSE: 100 is the true spring',
-    )
     report.add_section('Friction')
     report.add_figure(
         _friction_figure(names, states['worn']),
         'Friction of the worn, warm robot over speed: true, as identified when new, adapted',
     )
-    report.add_figure(
-        _history_figure(names, results['alpha'].history, results['stiffness'].history),
-        'Estimates over simulated time: friction scale α1, and stiffness at rest',
-    )
     report.add_section('Feedforward')
     report.add_figure(
         _runs_figure(names, runs),
-        'The same motion on the worn robot: what the feedforward left to the controller, and where the '
-        'robot was beside its path',
-    )
-    rows = [
-        [
-            name,
-            *(1e3 * np.sqrt(runs[kind]['tracking_mse'][j]) for kind in runs),
-            *(np.sqrt(runs[kind]['torque_mse'][j]) for kind in runs),
-        ]
-        for j, name in enumerate(names)
-    ]
-    report.add_table(
-        ['joint', *(f'{kind}, mrad' for kind in runs), *(f'{kind}, N·m' for kind in runs)],
-        rows,
-        'Root mean squares: position error, torque that the feedforward left over. On the worn robot: plain, with the'
-        ' hysteresis as identified when new (nominal), and adaptive',
+        'The same motion on the worn robot: torque beside the feedforward, and position error',
     )
 
 
@@ -170,27 +146,12 @@ def _friction_figure(names: Sequence[str], state: Mapping[str, Any]) -> Figure:
     return Figure(panels, 'speed [rad/s]', columns=3, height=160)
 
 
-def _history_figure(names: Sequence[str], alpha: Sequence[Any], stiffness: Sequence[Any]) -> Figure:
-    panels = []
-    for history, title, relative in (
-        (alpha, 'friction scale α1', False),
-        (stiffness, 'stiffness, relative to the first', True),
-    ):
-        time = np.array([moment for moment, _ in history], dtype=float)
-        values = np.array([value[:, 0] for _, value in history])
-        if relative:
-            values = values / np.where(values[0] != 0, values[0], 1.0)
-        series = [Series(name, values[:, j], CYCLE[j % len(CYCLE)], time) for j, name in enumerate(names)]
-        panels.append(Panel(title, '', series))
-    return Figure(panels, 'simulated time [s]', columns=2, height=220)
-
-
 def _runs_figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
     kinds: tuple[tuple[str, Colour], ...] = (('plain', 'residual'), ('adaptive', 'predicted'))
     panels = []
     for j, name in enumerate(names):
         for key, title, unit, factor in (
-            ('torque_error', 'torque left over', 'N·m', 1.0),
+            ('torque_error', 'torque beside the feedforward', 'N·m', 1.0),
             ('position_error', 'position error', 'mrad', 1e3),
         ):
             series = [

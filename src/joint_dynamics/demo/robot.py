@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot of a demonstration as seen from its client.
-
-Moved by trajectories, waited for in its own time, asked for the truth.
-"""
+"""Client of the simulated robot of a demonstration: trajectories, simulated time, truth and recording."""
 
 from __future__ import annotations
 
@@ -41,15 +38,15 @@ EPOCH = 1.0
 
 
 class DemoRobot:
-    """See the module.
+    """Client of the simulated robot.
 
-    `truth`: the last document of the simulator's `~/truth`, one simulated second old at most, to compare with;
-    `data_sheet`: what its maker states.
+    `truth`: the last document of the simulator's `~/truth`, at most one simulated second old; `data_sheet`: that of the
+    maker.
 
     Raises
     ------
     JointDynamicsError
-        When the simulator does not speak within a minute (the first one of an installation compiles the plant).
+        When the simulator does not answer within two minutes (the first one of an installation compiles the plant).
     """
 
     def __init__(self, client: RosClient, name: str = '/simulator'):
@@ -87,8 +84,8 @@ class DemoRobot:
     ) -> float:
         """Send a motion, arrays (points, n), times s from now.
 
-        Return the simulated time [s] after which it is over, and recorded: a second later, as `max_lead` lets
-        recorders be half a second behind. When it begins, only the robot knows: a busy machine delivers late.
+        Return the simulated time [s] of its end and recording: a second later, as `max_lead` lets recorders lag by half
+        a second. The robot reports the time, since a busy machine delivers late.
         """
         self._client.until(self._publisher.get_subscription_count, 'somebody to take trajectories')
         before = self.truth['motion_end']
@@ -101,7 +98,7 @@ class DemoRobot:
     ) -> JointTrajectory:
         """Send a motion to the feedforward's reference, to begin at simulated time `start` [s].
 
-        Return what it makes of it for the robot.
+        Return the trajectory for the robot.
         """
         node = self._client.node
         answers: list[JointTrajectory] = []
@@ -118,8 +115,7 @@ class DemoRobot:
             message.header.stamp = stamp(round((start + EPOCH) * 1e9))
             publisher.publish(message)
             self._client.until(
-                lambda: answers,
-                f'a trajectory in answer to {topic} (the log of the feedforward says why there is none)',
+                lambda: answers, f'a trajectory in answer to {topic} (the log of the feedforward has the reason)'
             )
             return answers[0]
         finally:
@@ -127,7 +123,7 @@ class DemoRobot:
             self._client.silence(listener)
 
     def wait(self, until: float, show: Callable[[str], None] = lambda words: None, timeout: float = 300.0) -> None:
-        """Wait until simulated time `until` [s]; `show` is told how long that is. timeout: s of the wall."""
+        """Wait until simulated time `until` [s]; `show` gets the remaining time. timeout: s of the wall."""
 
         def reached() -> bool:
             show(f'{max(until - self.time, 0.0):.0f} s of simulated time left')
@@ -140,26 +136,22 @@ class DemoRobot:
         self._client.set_parameters(self.name, **parameters)
 
 
-class ArrayHistory:
-    """A latest-value `Float64MultiArray` of a node, one row per joint.
-
-    `history` holds (simulated time [s], values (n, columns)).
-    """
+class LatestArray:
+    """Last message of a node's `Float64MultiArray`, one row per joint."""
 
     def __init__(self, client: RosClient, robot: DemoRobot, topic: str):
-        self._robot = robot
-        self.history: list[tuple[float, FloatArray]] = []
+        self._robot, self._values = robot, np.zeros((0, 0))
         client.listen(Float64MultiArray, topic, self._take, QoSProfile(depth=10))
 
     def _take(self, message: Float64MultiArray) -> None:
-        self.history.append((self._robot.time, np.array(message.data).reshape(len(self._robot.joint_names), -1)))
+        self._values = np.array(message.data).reshape(len(self._robot.joint_names), -1)
 
     @property
     def last(self) -> FloatArray:
-        """The last values (n, columns); raises JointDynamicsError where none came."""
-        if not self.history:
+        """The last values (n, columns). Raises JointDynamicsError without any."""
+        if not self._values.size:
             raise JointDynamicsError('expected the parameters of the estimator, found none published')
-        return self.history[-1][1]
+        return self._values
 
 
 class StateRecorder:

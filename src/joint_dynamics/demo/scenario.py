@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The robot that the demonstration, the chain and its benchmark work with, what its data sheet says, and its motions.
+"""Robot, data sheet and motions of the demonstration and of the chain benchmark.
 
-The work is the cycle of the paper; from one short motion of constant speeds the friction of all joints is read at once.
+The work is the cycle of the paper; a short motion of constant speeds shows the friction of all joints.
 """
 
 from __future__ import annotations
@@ -30,18 +30,16 @@ from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.excitation.profiles import WAYPOINTS
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload
 
-#: Height of the floor over the robot's base, which stands on a pedestal [m]: whoever plans a motion has to know it.
+#: Height of the floor over the robot's base, which stands on a pedestal, m.
 FLOOR = -0.6
 #: Relative spread of the true masses and inertias about the URDF's.
 INERTIA_ERROR = 0.2
-#: Relative standard deviation of a data sheet's drive gains, ± 5 % as a uniform distribution; not what the plant draws
-#: them by.
+#: Relative standard deviation of a data sheet's drive gains, ± 5 % as a uniform distribution; the plant draws others.
 GAIN_DEVIATION = 0.05 / 3**0.5
-#: What the joints wear to, and simulated seconds that it takes.
-WEAR, HEATING_TIME = 0.8, 15.0
-#: Share of the friction that the adaptive law compensates while the desired motion of a joint stands: what a joint
-#: holds before it slips is known to some 30 % (static friction, its place on the turn, its warmth), and 1/(1 + 0.3) of
-#: it never drives a joint that should stand.
+WEAR = 0.8  # of the worn joints: Coulomb friction +48 %, stiffness −20 %
+HEATING_TIME = 15.0  # s, of simulated time, for wearing and heating
+#: Share of the friction compensated while the desired motion of a joint stands: the breakaway torque is known to some
+#: 30 % (static friction, angle, temperature), and 1/(1 + 0.3) of it never drives a joint at rest.
 REST_GAIN = 0.75
 #: Heat brought in from outside, W for the strongest joint: half a degree per second.
 HEATING = 500.0
@@ -83,15 +81,14 @@ def demo_robot(seed: int, position: ArrayLike, **options: Any) -> FlexibleJointR
     return robot
 
 
-#: Of the work, rad/s and rad/s² at most.
-SPEED, STEEPEST = np.pi, 2.0 * np.pi / 3.0
+SPEED = np.pi  # rad/s, largest of the work
+STEEPEST = 2.0 * np.pi / 3.0  # rad/s², largest acceleration of the work
 #: Speeds [rad/s] and how long each is held [s]; fast ones need less time to settle, and more room.
 SPEEDS = ((0.02, 1.2), (0.04, 1.2), (0.08, 1.0), (0.15, 0.8), (0.3, 0.8), (0.6, 0.8), (1.0, 0.8), (1.5, 0.8))
-ACCELERATION = 8.0
+ACCELERATION = 8.0  # rad/s², between constant speeds
 #: Joints that go the other way, so that the arm does not fold up.
 DIRECTIONS = (1.0, -1.0, 1.0, -1.0, 1.0, 1.0)
-#: How far beyond the cycle's angles the exciting motion may go, rad.
-POSITION_MARGIN = 0.9
+POSITION_MARGIN = 0.9  # rad, of the exciting motion beyond the angles of the work
 
 
 def cycle(rate: float = 50.0) -> MotionSamples:

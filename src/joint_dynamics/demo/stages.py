@@ -29,12 +29,17 @@ import numpy as np
 import yaml
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.calibration.client import RosClient
 from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.demo import DemoSettings, scenario
-from joint_dynamics.demo.comparison import compare_parameters, friction_errors, map_nrmse, mean_squares, reductions
-from joint_dynamics.demo.robot import ArrayHistory, DemoRobot, StateRecorder, efforts_of
+from joint_dynamics.demo.comparison import (
+    compare_parameters,
+    friction_errors,
+    map_nrmse,
+    mean_squares,
+    reduction_percent,
+)
+from joint_dynamics.demo.robot import DemoRobot, LatestArray, StateRecorder, efforts_of
 from joint_dynamics.demo.scenario import (
     FLOOR,
     GAIN_DEVIATION,
@@ -94,17 +99,10 @@ class DemoContext:
     terminal: Terminal
     processes: Processes
     client: RosClient
-    robot: DemoRobot | None = None
+    robot: DemoRobot = field(init=False)
     summary: dict[str, Any] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def the_robot(self) -> DemoRobot:
-        """The robot, started by `start`."""
-        if self.robot is None:
-            raise JointDynamicsError('demo: expected the robot to be started first, found none')
-        return self.robot
 
     @cached_property
     def model(self) -> RobotModel:
@@ -113,12 +111,12 @@ class DemoContext:
 
     @cached_property
     def work(self) -> MotionSamples:
-        """The motion that the robot is there for: one cycle."""
+        """The work of the robot: one cycle."""
         return scenario.cycle()
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[Callable[[str], None]]:
-        """Run one stage; its value shows how far it is."""
+        """Run one stage; its value shows the progress."""
         began = time.monotonic()
         with self.terminal.progress(name) as show:
             yield show
@@ -157,7 +155,7 @@ def start(demo: DemoContext) -> None:
 
 def calibrate(demo: DemoContext) -> None:
     """Calibrate the robot by the command, and compare the result with the truth."""
-    use, robot = demo.settings, demo.the_robot
+    use, robot = demo.settings, demo.robot
     lower, upper = scenario.working_range(demo.work)
     gains = dict(zip(robot.joint_names, robot.data_sheet['drive_gain'], strict=True))
     config = demo.folder / 'logs' / 'calibrate.yaml'
@@ -193,15 +191,9 @@ def calibrate(demo: DemoContext) -> None:
     demo.summary |= {
         'seed': use.seed,
         'parameter_coverage_percent': comparison.coverage_percent,
-        'identification': {
-            'validation_residual_percent': identified['validation_overall_percent'],
-            'validation_moving_percent': identified['validation_moving_overall_percent'],
-            'condition_number': identified['condition_number'],
-            'base_parameters': len(comparison.rows),
-            'median_error_percent': comparison.median_error_percent,
-            'median_error_deviations': comparison.median_error_deviations,
-            'largest_error_deviations': float(np.abs(comparison.deviations).max()),
-        },
+        'median_error_percent': comparison.median_error_percent,
+        'validation_moving_percent': identified['validation_moving_overall_percent'],
+        'validation_residual_percent': identified['validation_overall_percent'],
     }
 
 
@@ -238,14 +230,13 @@ def start_estimator(demo: DemoContext) -> None:
             },
         )
         for name in ('friction', 'stiffness'):
-            history = ArrayHistory(demo.client, demo.the_robot, f'/estimator/{name}_parameters')
-            demo.results['alpha' if name == 'friction' else name] = history
+            demo.results[name] = LatestArray(demo.client, demo.robot, f'/estimator/{name}_parameters')
         demo.client.until_active('/estimator')
 
 
 def wear(demo: DemoContext) -> None:
-    """Let the robot work, first new, then worn and warm, with the feedforward of the new robot and the estimator."""
-    robot = demo.the_robot
+    """Run the work on the new robot, wear and warm it, and exercise it for the estimator."""
+    robot = demo.robot
     with demo.stage('Work, new and cold') as show:
         play_cycle(demo, 'new', PLAIN, show)
         _compare_estimates(demo, 'new')
@@ -274,40 +265,29 @@ def compensate(demo: DemoContext) -> None:
         with demo.stage(words) as show:
             play_cycle(demo, name, parameters, show)
     _compare_estimates(demo, 'worn')
-    runs, states = demo.results.setdefault('runs', {}), demo.results['states']
-    demo.summary['stiffness_map_nrmse'] = float(np.mean(states['worn']['stiffness_nrmse']))
-    demo.summary['stiffness_map_nrmse_new'] = float(np.mean(states['new']['stiffness_nrmse']))
-    demo.summary['feedforward'] = {
-        f'{first}_to_{second}': {
-            quantity: reductions(runs[first][f'{quantity}_mse'], runs[second][f'{quantity}_mse'])
-            for quantity in ('torque', 'tracking')
-        }
-        for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))
-    }
-    for quantity, reduction in demo.summary['feedforward']['plain_to_adaptive'].items():
-        demo.summary[f'{quantity}_mse_reduction_percent'] = reduction['mean_of_ratios_percent']
-    demo.summary['friction_error_percent'] = {
-        name: float(np.mean(states['worn'][f'friction_error_{name}_percent'])) for name in ('identified', 'adapted')
-    }
+    runs, states = demo.results['runs'], demo.results['states']
+    for name, state in (('stiffness_map_nrmse_new', 'new'), ('stiffness_map_nrmse', 'worn')):
+        demo.summary[name] = float(np.mean(states[state]['stiffness_nrmse']))
+    for name in ('identified', 'adapted'):
+        demo.summary[f'friction_{name}_percent'] = float(np.mean(states['worn'][f'friction_error_{name}_percent']))
+    for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive')):
+        for quantity in ('torque', 'tracking'):
+            before, after = (runs[name][f'{quantity}_mse'] for name in (first, second))
+            demo.summary[f'{quantity}_{first}_to_{second}'] = reduction_percent(before, after)
 
 
-def play_cycle(
-    demo: DemoContext, name: str, parameters: dict[str, Any], show: Callable[[str], None]
-) -> dict[str, FloatArray]:
-    """Let the feedforward play one cycle under a law, and record it.
-
-    Return mean squared errors (n,) of torque [(N·m)²] and position [rad²], with their series.
-    """
-    client, robot, motion = demo.client, demo.the_robot, demo.work
+def play_cycle(demo: DemoContext, name: str, parameters: dict[str, Any], show: Callable[[str], None]) -> None:
+    """Play one cycle under a law of the feedforward; `results['runs'][name]` gets its errors."""
+    client, robot, motion = demo.client, demo.robot, demo.work
     if client.state('/feedforward') == 'active':
         client.transition('/feedforward', 'deactivate')
         client.transition('/feedforward', 'cleanup')
     client.set_parameters('/feedforward', **parameters)
     for verb in ('configure', 'activate'):
         client.transition('/feedforward', verb)
-    # A trajectory that comes before temperatures and α are there is filled with those of the description.
+    # Without temperatures and α from the topics the feedforward would take those of the description.
     client.until_ok('/feedforward: law')
-    # And it must have heard where the robot stands.
+    # The feedforward needs the position of the robot, too.
     robot.wait(robot.time + 0.5)
     robot.command(real_time_factor=STANDING)
     begin = robot.time + LEAD
@@ -320,14 +300,13 @@ def play_cycle(
     gain = np.array(robot.data_sheet['drive_gain'])
     run = mean_squares(moment - begin, q, current * gain, motion, times, effort)
     demo.results.setdefault('runs', {})[name] = run
-    return run
 
 
 def _compare_estimates(demo: DemoContext, name: str) -> None:
     """Compare the present estimates with the present truth."""
-    robot = demo.the_robot
+    robot = demo.robot
     robot.wait(robot.time + 1.0)
-    truth, alpha, stiffness = robot.truth, demo.results['alpha'].last, demo.results['stiffness'].last
+    truth, alpha, stiffness = robot.truth, demo.results['friction'].last, demo.results['stiffness'].last
     description = demo.results['description']
     described = Arm.from_description(demo.model, description).stiffness
     assert described is not None

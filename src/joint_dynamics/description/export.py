@@ -15,10 +15,6 @@
 """Export of a description for other tools, by one function: URDF or MJCF.
 
 A robot known by its kinematics only (an MDH table) has a URDF of joints and empty links, for identified inertials.
-
-An exported URDF also makes the parameters of an `inverse_dynamics_solver`, which computes torques for C++ controllers.
-Its KDL back end (package kdl_inverse_dynamics_solver) takes the chain between two links of a URDF and the gravity in
-the frame of the first. It lacks what a URDF cannot represent, such as rotor inertias and friction.
 """
 
 from __future__ import annotations
@@ -27,19 +23,16 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pinocchio
-import yaml
 
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_mjcf import export_mjcf
 from joint_dynamics.description.export_urdf import export_urdf, not_exported, words
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.output_files import write_atomically
-from joint_dynamics.robot import RobotModel, gravity_in_base
-from joint_dynamics.robot.urdf import parse_urdf, read_source
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.urdf import read_source
 
 
 @dataclass(frozen=True)
@@ -196,59 +189,3 @@ def urdf_text(model: RobotModel) -> str:
             limit.set(name, repr(value) if np.isfinite(value) else UNKNOWN_LIMIT if value > 0 else f'-{UNKNOWN_LIMIT}')
     ET.indent(root)
     return ET.tostring(root, encoding='unicode')
-
-
-PLUGIN = 'kdl_inverse_dynamics_solver/InverseDynamicsSolverKDL'
-NAMESPACE = 'inverse_dynamics_solver'
-
-
-def solver_parameters(description: DynamicsDescription, urdf: str | Path) -> dict[str, Any]:
-    """Return the parameter file of a node that uses the solver, from an exported URDF.
-
-    Parameters
-    ----------
-    description
-        of the robot: its joints, and its mounting as the direction of gravity.
-    urdf
-        path or text of what `export_urdf` has written.
-
-    Raises
-    ------
-    JointDynamicsError
-        Where the joints are not one chain, or further joints move in it: the solver would have other joints.
-    """
-    text, name = read_source(urdf)
-    root = parse_urdf(text, name)
-    above = {_link(joint, 'child'): joint for joint in root.findall('joint')}
-    joints = {joint.get('name'): joint for joint in root.findall('joint')}
-    missing = [joint for joint in description.joint_names if joint not in joints]
-    if missing:
-        raise JointDynamicsError(f'solver: expected the joint {missing[0]} in the URDF, found none')
-    tip = _link(joints[description.joint_names[-1]], 'child')
-    # Of what is fixed to the last link only a payload that is kept apart has a mass, after an export.
-    masses = {link.get('name') for link in root.findall('link') if link.find('inertial') is not None}
-    tip = next((link for link, joint in above.items() if link in masses and _link(joint, 'parent') == tip), tip)
-    chain, base = [], tip
-    while base in above:
-        joint = above[base]
-        if joint.get('type') != 'fixed':
-            chain.append(joint.get('name'))
-        base = _link(joint, 'parent')
-    if chain[::-1] != list(description.joint_names):
-        raise JointDynamicsError(
-            f'solver: expected a chain of {", ".join(description.joint_names)} alone, found'
-            f' {", ".join(map(str, chain[::-1]))}'
-        )
-    gravity = gravity_in_base(description.document.get('mounting'))
-    solver = {'root': base, 'tip': tip, 'gravity': [float(value) for value in gravity]}
-    parameters = {'robot_description': text, 'inverse_dynamics_solver_plugin_name': PLUGIN, NAMESPACE: solver}
-    return {'/**': {'ros__parameters': parameters}}
-
-
-def write_solver_parameters(description: DynamicsDescription, urdf: str | Path, out: str | Path) -> None:
-    """Write `solver_parameters` as YAML to `out`. Raises JointDynamicsError."""
-    write_atomically(out, yaml.safe_dump(solver_parameters(description, urdf), sort_keys=False, allow_unicode=True))
-
-
-def _link(joint: Any, role: str) -> str:
-    return str(joint.find(role).get('link'))

@@ -78,7 +78,7 @@ def bodies_to_export(
     Parameters
     ----------
     description
-        what was identified.
+        the identified arm.
     payload
         one of `PAYLOAD`.
     model
@@ -164,7 +164,7 @@ def export_urdf(
     Parameters
     ----------
     description
-        what was identified; of n joints.
+        of n joints.
     urdf
         the URDF to copy, a file or its text: of the same robot, joints by name. Links fixed to a moving one are lumped
         into it (their own inertials are removed), as the identified link holds them all.

@@ -14,8 +14,8 @@
 
 """Where the frames of a robot's joints are in the bodies of another file of it, by the kinematics of both.
 
-Files of one arm put their frames where they like: Denavit and Hartenberg's, the CAD's, the centre of mass. What they
-share are the lines that the joints move about or along, and by those they are laid over each other.
+Files of one arm place their frames differently: Denavit and Hartenberg's, the CAD's, the centre of mass. They share the
+axes of the joints, by which they are aligned.
 """
 
 from __future__ import annotations
@@ -29,13 +29,9 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 
-#: m, rad: by which the two may place a link differently. Files of one arm do so by some millimetres, where somebody has
-#: rounded; another zero or axis is hundreds of times as much.
-TOLERANCE = 5e-3
-#: Postures at which the two are compared.
-POSTURES = 8
-#: Weight of what only a guess says beside what the joints' lines say: it hardly costs them anything.
-HINT = 1e-4
+TOLERANCE = 5e-3  # m, rad, largest difference of a link's place: rounding makes millimetres, another axis hundreds more
+POSTURES = 8  # postures of the comparison
+HINT = 1e-4  # weight of a guess beside the joints' axes: it hardly costs them anything
 
 
 class Posture(NamedTuple):
@@ -107,8 +103,8 @@ def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio
 def _base_of(posture: Posture, ours: list[pinocchio.SE3], model: RobotModel) -> pinocchio.SE3:
     """Return where the robot's base is in the file's world, by the lines that the joints move about or along.
 
-    The rotation [Kabsch 1976] of axes and common normals of each two of them, then the place. What they leave open (one
-    joint; parallel axes) is as the body that the first joint's body hangs on.
+    The rotation [Kabsch 1976] of axes and common normals of each two of them, then the place. The parent of the first
+    body decides undetermined directions (one joint; parallel axes).
     """
     hint = posture.parent
     lines, seen = [], []

@@ -34,7 +34,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.robot.newton_euler import add, cross, dot, link_coefficients, rate, scaled, turn, vector
 
-BODY = 10  # inertial parameters of the payload, in the order of `newton_euler.LINK`
+BODY = 10  # inertial parameters of the payload, in the order of `newton_euler.Link`
 MOTOR, SPRING = range(2)
 """Sides of a transmission."""
 

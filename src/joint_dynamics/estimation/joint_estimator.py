@@ -243,7 +243,7 @@ class JointEstimator(sample.Estimates):
 
     @property
     def links(self) -> Record:
-        """Constants of the links with the payload in force, of `newton_euler.LINK`; changed in place."""
+        """Constants of the links with the payload in force, of `newton_euler.Link`; changed in place."""
         return self._sample.arm.links
 
     def _carry(self, payload: Array) -> None:

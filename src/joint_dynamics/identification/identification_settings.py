@@ -90,8 +90,8 @@ class IdentificationSettings(Settings):
     """Settings of `identify`; None means that the value follows from the data by the stated rule.
 
     f_dyn is `dynamics_bandwidth` of the training recordings where it is not given. condition_limit:
-    of the columns scaled to norm 1. terms: see `terms_from_config`. selection: not with `ols`. options: those of `irls`
-    and `i-irls` are `regression.iirls.FrictionOptions`, of `tls` `drive_gains.estimate.DriveGainOptions`.
+    of the columns scaled to norm 1. terms: see `terms_from_config`. selection: not with `ols`. options: of `irls`
+    and `i-irls`, `regression.iirls.FrictionOptions`.
 
     Raises
     ------

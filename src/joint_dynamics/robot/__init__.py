@@ -14,7 +14,7 @@
 
 """The arm as rigid bodies: model from URDF or MDH, regressor, base parameters, mounting, coupled drives."""
 
-from joint_dynamics.robot.base_parameters import BaseParameters, closed_form_base_parameters
+from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.chain import GRAVITY, RigidBody, gravity_in_base, mounting_rotation
 from joint_dynamics.robot.dependent import DriveCoupling, JointTree
 from joint_dynamics.robot.limits import JointLimits
@@ -35,7 +35,6 @@ __all__ = [
     'RigidBody',
     'RobotModel',
     'StandardParameters',
-    'closed_form_base_parameters',
     'gravity_in_base',
     'load_mdh',
     'mounting_rotation',

@@ -17,12 +17,6 @@
 On random states the regressor W (rows × p) has rank b < p. Some b of its columns, W_1, span the others, W_2 = W_1 K,
 hence W χ = W_1 (χ_1 + K χ_2): the base parameters are χ_1 + K χ_2. Any b independent columns will do; they are chosen
 in the order of Khalil's tables (YY_j, MZ_j, M_j and Ia_j are regrouped into other parameters).
-
-Of a serial MDH chain they are known in closed form, by the rules of Gautier and Khalil, from the last link to the
-first: in the kinetic and potential energy of link j, seen from link j−1, some parameters of j act like parameters of
-j−1 [M5 eq 9, A eq 2.17, corrected]. A revolute joint regroups YY_j, MZ_j and M_j into link j−1; a prismatic one its
-whole inertia tensor, rotated into frame j−1. Remaining parameters are dropped where the first joints cannot excite
-them.
 """
 
 from __future__ import annotations
@@ -33,15 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.robot.mdh import MdhTable
-from joint_dynamics.robot.standard_parameters import INERTIAL
 
-# Columns to keep where there is a choice, first to last; YY, MZ and M are what Khalil's rules regroup.
+# Columns to keep where there is a choice, first to last; Khalil's rules regroup YY, MZ and M.
 PREFERENCE = ('XX', 'XY', 'XZ', 'YZ', 'ZZ', 'MX', 'MY', 'Ia', 'Fv', 'Fc', 'Fs', 'off', 'YY', 'MZ', 'M')
-# What a URDF's rounding (3.1416 for π) makes visible, no recording does: influence below this, relative, counts as
-# none.
-RANK_TOLERANCE = 3e-5
-NEGLIGIBLE = 1e-4
+RANK_TOLERANCE = 3e-5  # smallest relative influence of a column: above the rounding of a URDF (3.1416 for π)
+NEGLIGIBLE = 1e-4  # smallest relative entry of a combination
 
 
 @dataclass(frozen=True)
@@ -138,8 +128,7 @@ def find_base_parameters(W: FloatArray, names: Sequence[str]) -> BaseParameters:
     """
     norm = np.linalg.norm(W, axis=0)
     kinds = [name.partition('_')[0] for name in names]
-    # One scale per kind of parameter: relative to its own column, a parameter that hardly acts would look independent
-    # for any reason.
+    # One scale per kind of parameter: scaled by its own norm, a nearly inactive column would look independent.
     largest = {kind: max(norm[k] for k, other in enumerate(kinds) if other == kind) or 1.0 for kind in kinds}
     scale = np.array([largest[kind] for kind in kinds])
     scaled = W / scale
@@ -147,113 +136,6 @@ def find_base_parameters(W: FloatArray, names: Sequence[str]) -> BaseParameters:
     chosen = np.array(sorted(independent_columns(scaled, order)))
     K = np.linalg.lstsq(scaled[:, chosen], scaled, rcond=None)[0] * scale / scale[chosen, None]
     K[:, chosen] = np.eye(len(chosen))
-    # in the scaled columns, where sizes compare; the rest is what the solution leaves of zero
+    # in the scaled columns, where sizes compare; smaller entries are rounding
     K[np.abs(K) * scale[chosen, None] < NEGLIGIBLE * scale] = 0.0
     return BaseParameters(tuple(names), chosen, K)
-
-
-_TENSOR = {(0, 0): 0, (0, 1): 1, (0, 2): 2, (1, 1): 3, (1, 2): 4, (2, 2): 5}
-PARALLEL = 1e-9
-
-
-def _revolute_rules(alpha: float, a: float, r: float) -> FloatArray:
-    """Return (10, 3): what YY_j, MZ_j, M_j add to the ten parameters of link j−1 (methods.md section 1)."""
-    c, s = np.cos(alpha), np.sin(alpha)
-    return np.array(
-        [
-            # YY,  MZ,            M
-            [1, 2 * r, r * r],  # XX
-            [0, a * s, a * r * s],  # XY
-            [0, -a * c, -a * r * c],  # XZ
-            [c * c, 2 * r * c * c, a * a + r * r * c * c],  # YY
-            [c * s, 2 * r * c * s, r * r * c * s],  # YZ
-            [s * s, 2 * r * s * s, a * a + r * r * s * s],  # ZZ
-            [0, 0, a],  # MX
-            [0, -s, -r * s],  # MY
-            [0, c, r * c],  # MZ
-            [0, 0, 1],  # M
-        ]
-    )
-
-
-def _tensor_rules(rotation: FloatArray) -> FloatArray:
-    """Return (6, 6): how the inertia tensor of link j, XX … ZZ, adds to that of link j−1 of a joint that slides."""
-    rules = np.zeros((6, 6))
-    for (i, k), column in _TENSOR.items():
-        unit = np.zeros((3, 3))
-        unit[i, k] = unit[k, i] = 1.0
-        turned = rotation @ unit @ rotation.T
-        for (row, col), index in _TENSOR.items():
-            rules[index, column] = turned[row, col]
-    return rules
-
-
-def _rotations(table: MdhTable) -> list[FloatArray]:
-    """Rotation of each frame in the one before, at q = 0."""
-    rotations = []
-    for alpha, theta in zip(table.alpha, table.theta, strict=True):
-        ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
-        rotations.append(np.array([[ct, -st, 0], [ca * st, ca * ct, -sa], [sa * st, sa * ct, ca]]))
-    return rotations
-
-
-def _without_effect(table: MdhTable, gravity: FloatArray) -> set[tuple[int, str]]:
-    """Return (joint, parameter) pairs that no motion shows, once each link has handed down what it can.
-
-    Up to the second revolute direction every link turns about one line direction only: of its tensor just ZZ counts.
-    Where that axis stays in place and gravity is along it, the first moments across it do nothing either.
-    """
-    dropped: set[tuple[int, str]] = set()
-    first = np.flatnonzero(~table.prismatic)
-    if not len(first):
-        return {(j, name) for j in range(table.n) for name in INERTIAL[:9]}
-    along = np.allclose(np.cross(gravity, [0.0, -np.sin(table.alpha[0]), np.cos(table.alpha[0])]), 0.0, atol=1e-9)
-    dropped |= {(j, name) for j in range(first[0]) for name in INERTIAL[:9]}
-    axis_in_frame = np.eye(3)
-    for j in range(first[0], table.n):
-        if j > first[0]:
-            ca, sa = np.cos(table.alpha[j]), np.sin(table.alpha[j])
-            twist = np.array([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
-            axis_in_frame = twist.T @ axis_in_frame
-            # about its own axis the next turn changes nothing; any other direction ends the rule at the next revolute
-            # joint
-            if abs(abs(axis_in_frame[2, 2]) - 1) > PARALLEL or table.prismatic[j]:
-                break
-        dropped |= {(j, name) for name in ('XX', 'XY', 'XZ', 'YZ')}
-        if j == 0 and along:
-            dropped |= {(j, 'MX'), (j, 'MY')}
-    return dropped
-
-
-def closed_form_base_parameters(table: MdhTable, gravity: FloatArray) -> BaseParameters:
-    """Return the base parameters of the ten inertial parameters per link (names as in `INERTIAL`, no joint columns).
-
-    Parameters
-    ----------
-    gravity
-        (3,) [m/s²] in the base frame. Chains whose first joints are revolute are covered completely; where a prismatic
-        joint comes before the second revolute direction the rules stop early (Khalil's special case) and the set may
-        hold more than the minimum.
-    """
-    n = table.n
-    names = tuple(f'{name}_{k}' for k in range(1, n + 1) for name in INERTIAL)
-    # row (j, name) holds which combination of standard parameters stands in that parameter's place
-    place = np.eye(10 * n)
-    keep = np.ones((n, 10), dtype=bool)
-    rotations = _rotations(table)
-    for j in reversed(range(n)):
-        own = place[10 * j : 10 * j + 10]
-        before = place[10 * (j - 1) : 10 * j] if j else None
-        if table.prismatic[j]:
-            if before is not None:
-                before[:6] += _tensor_rules(rotations[j]) @ own[:6]
-            keep[j, :6] = False
-            continue
-        if before is not None:
-            before += _revolute_rules(table.alpha[j], table.a[j], table.d[j]) @ own[[3, 8, 9]]
-        own[0] -= own[3]
-        keep[j, [3, 8, 9]] = False
-    for j, name in _without_effect(table, gravity):
-        keep[j, INERTIAL.index(name)] = False
-    kept = np.flatnonzero(keep.ravel())
-    return BaseParameters(names, kept, place[kept])

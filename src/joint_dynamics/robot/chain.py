@@ -32,7 +32,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.dependent import Follows, JointTree
-from joint_dynamics.robot.newton_euler import LINK, inverse_dynamics_along
+from joint_dynamics.robot.newton_euler import Link, inverse_dynamics_along
 from joint_dynamics.robot.standard_parameters import StandardParameters, inertia_of
 
 GRAVITY = 9.81
@@ -141,14 +141,14 @@ class Chain:
         )
 
     def links(self, bodies: FloatArray | None = None) -> Record:
-        """Return the constants of the links, (N,) of `newton_euler.LINK`, in the order of the tree.
+        """Return the constants of the links, (N,) of `newton_euler.Link`, in the order of the tree.
 
         Parameters
         ----------
         bodies
             (N, 10) inertial standard parameters, in the order of the parameters; None: none.
         """
-        links = np.zeros(len(self.parent), LINK)
+        links = np.zeros(len(self.parent), Link.dtype)
         x, y, z = self.axis.T
         zero = np.zeros(len(self.parent))
         hat = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(2, 0, 1)

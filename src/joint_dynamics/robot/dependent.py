@@ -21,7 +21,7 @@ relations describe is cut open to a tree of N joints, of which n move by themsel
 
 with constant G (N, n) and c (N,): forces within the loop do no work and do not contribute to τ [Khalil and Dombre,
 Modeling, Identification and Control of Robots, ch. 10]. Computations per link use the tree; G and c are defined here,
-and for the compiled loops in the rows of `newton_euler.LINK`.
+and for the compiled loops in the rows of `newton_euler.Link`.
 
 Coupled drives are two motors that drive two joints through a constant matrix, as joints 5 and 6 of a Stäubli TX-40.
 Motor m turns with Σ_k c_mk q̇_k, c_mm = 1. Its rotor and friction torque acts on every joint k with c_mk ≠ 0 through

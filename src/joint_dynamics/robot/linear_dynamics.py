@@ -35,12 +35,11 @@ from joint_dynamics.robot.dependent import DriveCoupling, Follows
 from joint_dynamics.robot.regressor import regressor_rows
 from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, StandardParameters, body_of, parameter_names
 
-# Samples per block: large enough to hide the interpreter, small enough to stay in the processor's cache.
-BLOCK = 2048
+BLOCK = 2048  # samples: large enough to hide the interpreter, small enough for the processor's cache
 
 
 class LinearDynamics:
-    """Torques of n joints; see `RobotModel`, which adds what the robot was built from.
+    """Torques of n joints; `RobotModel` adds their source.
 
     Parameters
     ----------

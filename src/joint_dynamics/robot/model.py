@@ -158,7 +158,7 @@ class RobotModel(LinearDynamics):
         Raises
         ------
         JointDynamicsError
-            Naming what was expected and found.
+            For a source that is no robot of one-axis joints.
         """
         built = build_from_urdf(source, joints, locked, parallelograms)
         return cls(
@@ -199,7 +199,7 @@ class RobotModel(LinearDynamics):
         Raises
         ------
         JointDynamicsError
-            Naming what was expected and found.
+            For a source that is no robot of one-axis joints.
         """
         table = load_mdh(source)
         coupling = table.coupling if coupling is None else coupling
@@ -235,7 +235,7 @@ class RobotModel(LinearDynamics):
         Raises
         ------
         JointDynamicsError
-            For a file that cannot be read, is neither, or has no robot of one-axis joints in it.
+            For an unreadable file, and for one without a robot of one-axis joints.
         """
         text, _ = read_source(source)
         if text.lstrip().startswith('<'):

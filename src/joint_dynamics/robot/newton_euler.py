@@ -17,94 +17,106 @@
 Everything of link i is in its own joint frame. With w, ẇ its angular velocity and acceleration, a its origin's
 acceleration less gravity, its wrench is linear in its ten inertial parameters about that origin:
 
-    f = ẇ × m c + w × (w × m c) + m a,      n = J ẇ + w × J w + m c × a
+    f = ẇ × m c + w × (w × m c) + m a,      n = J ẇ + w × J w + m c × a.
 
 A vector is a tuple of three numbers, a rotation a tuple of three rows: the compiler keeps them in registers.
 """
 
 from __future__ import annotations
 
+from typing import Annotated, Any, TypeAlias
+
 import numpy as np
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.compilation import compiled, inlined
+from joint_dynamics.records import KernelRecord
 
-LEADERS = 4
-"""Most joints that a dependent one follows."""
-LINK = np.dtype(
-    [
-        ('parent', 'i8'),  # −1: the base
-        ('prismatic', 'i8'),
-        ('axis', 'f8', (3,)),  # unit vector
-        ('rotation', 'f8', (3, 3)),  # into the parent's frame: rotation + by_sine sin q + by_versine (1 − cos q)
-        ('by_sine', 'f8', (3, 3)),
-        ('by_versine', 'f8', (3, 3)),
-        ('translation', 'f8', (3,)),  # origin in the parent's frame: translation + slide q, m
-        ('slide', 'f8', (3,)),
-        ('fall', 'f8', (3,)),  # −gravity in the base frame, m/s²
-        ('body', 'f8', (10,)),  # XX XY XZ YY YZ ZZ [kg·m²], MX MY MZ [kg·m], M [kg]
-        ('number', 'i8'),  # of the link among the parameters
-        ('leaders', 'i8'),  # how many joints its own follows: q_tree = Σ ratio q_leader + offset; itself: one, 1, 0
-        ('leader', 'i8', (LEADERS,)),
-        ('ratio', 'f8', (LEADERS,)),
-        ('offset', 'f8'),
-    ],
-    align=True,
-)
-"""Constants of one link and its joint; `Chain.links` makes them."""
-WORK_PER_LINK = 24
-"""Numbers per link that `inverse_dynamics` writes into its work array."""
+LEADERS = 4  # most joints that a dependent one follows
+WORK_PER_LINK = 24  # numbers per link in the work array of `inverse_dynamics`
+
+Vector: TypeAlias = tuple[float, float, float]
+Rotation: TypeAlias = tuple[Vector, Vector, Vector]
+Placement: TypeAlias = tuple[Rotation, Vector]
+"""Rotation and origin of a link in its parent's frame, m."""
+Motion: TypeAlias = tuple[Vector, Vector, Vector]
+"""w [rad/s], ẇ [rad/s²] and a [m/s²] of a link, in its own frame."""
+
+
+class Link(KernelRecord):
+    """Constants of one link and its joint; `Chain.links` makes them.
+
+    The rotation into the parent's frame is rotation + by_sine sin q + by_versine (1 − cos q), the origin in the
+    parent's frame translation + slide q.
+    """
+
+    parent: int  # number of the link, −1: the base
+    prismatic: int  # 1: the joint slides
+    axis: Annotated[FloatArray, 3]  # unit vector
+    rotation: Annotated[FloatArray, 3, 3]
+    by_sine: Annotated[FloatArray, 3, 3]
+    by_versine: Annotated[FloatArray, 3, 3]
+    translation: Annotated[FloatArray, 3]  # m
+    slide: Annotated[FloatArray, 3]  # m/m
+    fall: Annotated[FloatArray, 3]  # −gravity in the base frame, m/s²
+    body: Annotated[FloatArray, 10]  # XX XY XZ YY YZ ZZ [kg·m²], MX MY MZ [kg·m], M [kg]
+    number: int  # of the link among the parameters
+    leaders: int  # number of followed joints: q_tree = Σ ratio q_leader + offset; itself: one, 1, 0
+    leader: Annotated[IntArray, np.dtype(('i8', (LEADERS,)))]
+    ratio: Annotated[FloatArray, LEADERS]
+    offset: float
 
 
 @compiled
-def vector(a):  # type: ignore[no-untyped-def]
+def vector(a: FloatArray) -> Vector:
     """Return three numbers of an array as a vector."""
     return a[0], a[1], a[2]
 
 
 @inlined
-def kept(row, k):  # type: ignore[no-untyped-def]
+def kept(row: FloatArray, k: int) -> Vector:
     """Return the vector at k of a row."""
     return row[k], row[k + 1], row[k + 2]
 
 
 @inlined
-def keep(row, k, v):  # type: ignore[no-untyped-def]
+def keep(row: FloatArray, k: int, v: Vector) -> None:
     """Write a vector at k into a row."""
     row[k], row[k + 1], row[k + 2] = v
 
 
 @compiled
-def add(a, b):  # type: ignore[no-untyped-def]
+def add(a: Vector, b: Vector) -> Vector:
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @compiled
-def scaled(s, a):  # type: ignore[no-untyped-def]
+def scaled(s: float, a: Vector) -> Vector:
     """Return s a."""
     return s * a[0], s * a[1], s * a[2]
 
 
 @compiled
-def dot(a, b):  # type: ignore[no-untyped-def]
+def dot(a: Vector, b: Vector) -> float:
     """Return a · b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @compiled
-def cross(a, b):  # type: ignore[no-untyped-def]
+def cross(a: Vector, b: Vector) -> Vector:
     """Return a × b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @compiled
-def turn(R, v):  # type: ignore[no-untyped-def]
+def turn(R: Rotation, v: Vector) -> Vector:
     """R v: from the link's frame into its parent's."""
     return dot(R[0], v), dot(R[1], v), dot(R[2], v)
 
 
 @compiled
-def turn_back(R, v):  # type: ignore[no-untyped-def]
+def turn_back(R: Rotation, v: Vector) -> Vector:
     """Rᵀ v: from the parent's frame into the link's."""
     return (
         R[0][0] * v[0] + R[1][0] * v[1] + R[2][0] * v[2],
@@ -114,7 +126,7 @@ def turn_back(R, v):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _row(link, r, sine, versine):  # type: ignore[no-untyped-def]
+def _row(link: Link, r: int, sine: float, versine: float) -> Vector:
     return (
         link.by_sine[r, 0] * sine + link.by_versine[r, 0] * versine + link.rotation[r, 0],
         link.by_sine[r, 1] * sine + link.by_versine[r, 1] * versine + link.rotation[r, 1],
@@ -123,7 +135,7 @@ def _row(link, r, sine, versine):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def placement(link, q, sine, versine):  # type: ignore[no-untyped-def]
+def placement(link: Link, q: float, sine: float, versine: float) -> Placement:
     """Return rotation and origin of a link in its parent's frame at q [rad or m]; sine, versine: sin q, 1 − cos q.
 
     Rodrigues: E + sin q [axis]× + (1 − cos q) [axis]×².
@@ -140,13 +152,13 @@ def placement(link, q, sine, versine):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def base_motion(link):  # type: ignore[no-untyped-def]
+def base_motion(link: Link) -> Motion:
     """Return w, ẇ and a of the base, at rest, with the acceleration −g that represents gravity."""
     return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), vector(link.fall)
 
 
 @inlined
-def link_motion(link, placed, before, dq, ddq):  # type: ignore[no-untyped-def]
+def link_motion(link: Link, placed: Placement, before: Motion, dq: float, ddq: float) -> Motion:
     """Return w, ẇ and a of a link from those of its parent `before`, both in their own frames."""
     (R, p), (w, dw, a) = placed, before
     a = turn_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
@@ -159,7 +171,7 @@ def link_motion(link, placed, before, dq, ddq):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def wrench(link, motion):  # type: ignore[no-untyped-def]
+def wrench(link: Link, motion: Motion) -> tuple[Vector, Vector]:
     """Return the force and the moment about its origin that a link's motion requires."""
     w, dw, a = motion
     b = link.body
@@ -171,7 +183,7 @@ def wrench(link, motion):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def link_coefficients(lever, motion):  # type: ignore[no-untyped-def]
+def link_coefficients(lever: tuple[Vector, Vector], motion: Motion) -> tuple[float, ...]:
     """Return the ten coefficients of a link's XX … M in the torque of a joint with the lever (z, u)."""
     (z, u), (w, dw, a) = lever, motion
     v = cross(z, w)
@@ -194,7 +206,7 @@ def link_coefficients(lever, motion):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def rate(link, dq):  # type: ignore[no-untyped-def]
+def rate(link: Link, dq: FloatArray) -> float:
     """Return the speed of a link's joint from those that it follows: its row of G q̇, or of G q̈."""
     total = 0.0
     for k in range(link.leaders):
@@ -203,7 +215,9 @@ def rate(link, dq):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-def]
+def inverse_dynamics(
+    links: Any, q: FloatArray, dq: FloatArray, ddq: FloatArray, work: FloatArray, out: FloatArray
+) -> None:
     """Write M q̈ + C q̇ + g of one state (n,) [rad, rad/s, rad/s²] into out (n,) [N·m]: Gᵀ of that of the N links.
 
     work: (N, WORK_PER_LINK), written.
@@ -237,7 +251,7 @@ def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-d
 
 
 @compiled
-def inverse_dynamics_along(links, q, dq, ddq, out):  # type: ignore[no-untyped-def]
+def inverse_dynamics_along(links: Any, q: FloatArray, dq: FloatArray, ddq: FloatArray, out: FloatArray) -> None:
     """`inverse_dynamics` of a recording (samples, n) into out (samples, n)."""
     work = np.empty((len(links), WORK_PER_LINK))
     for s in range(len(q)):

@@ -32,6 +32,7 @@ It is filled with all its zeros (`regressor_rows`), or for each joint with the w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.newton_euler import (
+    Motion,
+    Placement,
     add,
     base_motion,
     cross,
@@ -54,7 +57,9 @@ from joint_dynamics.robot.standard_parameters import drive_columns, link_columns
 
 
 @compiled
-def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped-def]
+def carry(
+    links: Any, i: int, placed: Placement, dq: float, ddq: float, moving: FloatArray, levers: FloatArray
+) -> Motion:
     """Write w, ẇ, a of link i into moving (N, 9), and z, u of the joints that move it into levers (N, N, 6).
 
     Those of its parent must be written already; `placed`: from `placement`. Returns w, ẇ, a.
@@ -82,7 +87,12 @@ def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped
 
 
 @compiled
-def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
+def fill_link_rows(
+    links: Any,
+    place: IntArray,
+    motion: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray],
+    out: FloatArray,
+) -> None:
     """Add the columns of the N links to out (rows, samples).
 
     place (n, N, 10): row of out for joint, joint of the tree and parameter, −1 for none. motion of the tree: q, sin q,
@@ -108,7 +118,7 @@ def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fill_drive_rows(place, dtheta, ddtheta, out):  # type: ignore[no-untyped-def]
+def fill_drive_rows(place: IntArray, dtheta: FloatArray, ddtheta: FloatArray, out: FloatArray) -> None:
     """Write each drive's Ia, Fv, Fc, off into out (rows, samples); place (n, 4): rows of out, −1 for none."""
     for j in range(len(place)):
         for s in range(len(dtheta)):

@@ -31,11 +31,9 @@ MAX_LENGTH = 1e3  # m, also rad of angles; no arm comes near it
 MAX_MASS = 1e6  # kg; no arm comes near it
 MAX_GYRATION = 30.0  # m, radius of gyration of a link; the longest arms are of 20 m, g·mm² for kg·m² gives 3000 m
 LIGHT_LINK = 1.0  # kg; the inertia of a lighter link is held to this mass: files have links of inertia without mass
-#: Most links, and most joints: readers that recurse along the chain survive them, and humanoids have half as many.
-MAX_PARTS = 500
-#: How far a principal moment may be above half the sum of the three: relative to the sum, for numbers of two digits,
-#: and kg·m², for bodies that no arm feels (at 100 rad/s² a mN·m).
-ROUNDING, SMALL_INERTIA = 0.01, 1e-5
+MAX_PARTS = 500  # most links and most joints: recursive readers survive them, and humanoids have half as many
+ROUNDING = 0.01  # excess of a principal moment over half the sum of the three, relative to it: numbers of two digits
+SMALL_INERTIA = 1e-5  # kg·m², excess of a principal moment; at 100 rad/s² a mN·m
 _INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 

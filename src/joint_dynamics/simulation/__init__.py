@@ -14,20 +14,13 @@
 
 """A flexible-joint robot with known truth, independent of the physics code it tests.
 
-    robot = FlexibleJointRobot(seed=1)             # a UR5e at 1 kHz, model errors and sensor noise on
+    robot = FlexibleJointRobot(seed=1)               # a UR5e at 1 kHz, model errors and sensor noise on
     trajectory = TrajectoryPoints(time, q, dq, ddq)  # points (P, n); or effort= for feedforward
-    recording = record(robot, trajectory)          # Recording: q, dq, theta, dtheta, current, temperature
-    samples = play(robot, trajectory)              # the same with the truth beside it (samples.friction, …)
-    samples = robot.step(Command.torque(tau))      # one tick (1 ms); or Command.track(q, dq, effort); None: as before
-    controllers = Controllers(robot)               # as ros2_control
-    controllers.follow(names, trajectory)
-    robot.run(controllers.commands(ticks))
-    robot.truth.stiffness, .friction(omega, load, temperature), .base_parameters, .drive_gains, .backlash(theta), …
-    robot.attach_payload(Payload(3.0, (0, 0, 0.08)))
-    robot.set_wear(0.5, duration=30.0)
-    robot.set_heating(40.0)
+    recording = record(robot, trajectory)            # Recording: q, dq, theta, dtheta, current, temperature
+    samples = play(robot, trajectory)                # the same with the truth beside it (samples.friction, …)
+    samples = robot.step(Command.torque(tau))        # one tick; or Command.track(q, dq, effort)
+    robot.truth.stiffness                            # and .friction(omega), .base_parameters, .drive_gains, …
     FlexibleJointRobot(errors=ModelErrors.none(), sensors=Sensors.ideal())  # exactly the methods' model
-    FlexibleJointRobot(None, SimulationSettings(seed=1, rate=500.0))  # the same settings as an object
 
 The first simulation of an installation compiles the plant (about ten seconds) and keeps it.
 """

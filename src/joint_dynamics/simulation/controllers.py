@@ -38,11 +38,12 @@ from joint_dynamics.robot import RigidBody
 from joint_dynamics.simulation.robot import FlexibleJointRobot
 from joint_dynamics.simulation.trajectory import Command, Reference, Samples, TrajectoryPoints
 
-TRAJECTORY, EFFORT = 'joint_trajectory_controller', 'forward_effort_controller'
-COMMANDS, NONE = 'joint_commands', 'none'
+TRAJECTORY = 'joint_trajectory_controller'
+EFFORT = 'forward_effort_controller'
+COMMANDS = 'joint_commands'
+NONE = 'none'
 CONTROLLERS = (TRAJECTORY, EFFORT, COMMANDS, NONE)
-#: A trajectory must end at rest, as by default in ros2_control: rad/s that count as rest.
-AT_REST = 1e-3
+AT_REST = 1e-3  # rad/s, largest speed at the end of a trajectory, as by default in ros2_control
 
 
 class Controllers:
@@ -220,7 +221,7 @@ BLOCK = 20000
 
 
 def play(robot: FlexibleJointRobot, trajectory: TrajectoryPoints, *, hold: float = 0.0) -> Samples:
-    """Let `robot` follow `trajectory` from its first point, then `hold` it for that many seconds; return all `Samples`.
+    """Let `robot` follow `trajectory` from its first point, then `hold` it [s]; return all `Samples`.
 
     A robot more than 1 mrad away is first placed at the first point, at rest (`FlexibleJointRobot.place`).
     """

@@ -19,7 +19,6 @@ The kernels take one record per joint, so that a call passes a pointer instead o
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,57 +26,92 @@ from numpy.typing import NDArray
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.records import KernelRecord
 from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.transmission import four_operators, fourier_tables, smooth_operators, travel_tables
 
 
-class Drives(
-    namedtuple(
-        'Drives',
-        'rotor_inertia gain nominal_gain gain_slope max_current current_lag cogging cogging_phase gear_ratio '
-        'stiffness stiffness_cubic damping kinematic_error backlash travel_rate travel gear_error gear_phase '
-        'lash_load coulomb coulomb_load load_linear static stribeck_speed stribeck_shape viscous '
-        'viscous_square viscous_cubic temperature_linear temperature_cubic reference_temperature '
-        'temperature_range friction_direction friction_position position_phase radius weight wear_friction '
-        'wear_stiffness resistance winding_capacity joint_capacity winding_path joint_path temperature_lag '
-        'cogging_cycles gear_cycles gain_ripple gain_saturation stiffness_quintic windup windup_range '
-        'slip_stiffness slip_range lash_law lash_lag stribeck_form viscous_power viscous_bend '
-        'bristle_damping bristle_speed viscosity_slope viscosity_share bristle unloading',
-    )
-):
+class Drives(NamedTuple):
     """Constants of n drives, arrays (n,) in SI on the joint side of the gear unless another shape is given.
 
-    Motor: `rotor_inertia` B [kg·m²]; `gain` K_τ at 25 °C and `nominal_gain`, what the drive takes it for [N·m/A];
-    `gain_slope` [1/K]; `max_current` [A]; `current_lag` [s]; `cogging` [N·m] and its `cogging_phase`; `gear_ratio`.
-    Transmission τ_J = K₁φ + K₃φ³ + Dφ̇: `stiffness`, `stiffness_cubic`, `damping`; `kinematic_error` θ̃(θ) and
-    `backlash` 𝓑(θ), tables (n, nodes, 2) of `transmission`; `travel_rate` (n,), `travel` (n, nodes, 2): x(θ) = ∫dθ/𝓑;
-    `gear_error`, `gear_phase`: ripple of θ̃ twice per motor turn; `lash_load` [N·m]: load that halves the lost motion.
+    The friction, its hysteresis H and the spring are
 
         f = L H (1 + friction_direction H) + F_v
         L = (coulomb + coulomb_load τ_J² + load_linear |τ_J|) (1 + friction_position sin(θ + position_phase))
             + (static − coulomb) s(|ω|/stribeck_speed)
             + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ − T0⁻³))
         F_v = (viscous + viscous_square |ω| + viscous_cubic ω²) ω
+        τ_J = stiffness φ + stiffness_cubic φ³ + damping φ̇
 
-    and H the hysteresis with `radius`, `weight` (M,). With `wear` w: coulomb, coulomb_load, load_linear and static grow
-    by `wear_friction` w, stiffness (all of it) shrinks by `wear_stiffness` w.
-    Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal
-    resistances, `temperature_lag` [s].
-
-    Further constants for laws other than the methods' own (test/simulation/drawn_laws.py); with the methods' own they
-    are 0, or the value in brackets: `cogging_cycles` (12) and `gear_cycles` (2) per motor turn;
-    `gain_ripple`, share of the motor's torque six times per motor turn; `gain_saturation`, share of the gain lost at
-    `max_current`;
-    spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of
-    ±slip_range [rad] in φ;
-    `lash_law` of `dynamics.lost_motion_share`, `lash_lag` [s] of the load that the lost motion sees; `stribeck_form` of
-    `dynamics.stribeck`;
-    F_v with `viscous_power` p (1): viscous ω (ω² + ω₀²)^((p−1)/2), with `viscous_bend` ω_b > 0: viscous ω_b
-    arsinh(ω/ω_b), and with
-    + bristle_damping exp(−(ω/bristle_speed)²) ω; `viscosity_slope` β > 0 [1/K]: F_v times e = exp(−β (T − T0)), L times
-    1 + viscosity_share (e − 1);
-    `bristle` σ > 0: H by dH/dx = σ(1 − H sgn dx) instead of the plays, while |H| falls σ(1 + `unloading` |H|).
+    Laws other than those of the methods (test/simulation/drawn_laws.py) have the constants after `temperature_lag`; the
+    methods' own have 0 there, or the value in brackets.
     """
+
+    rotor_inertia: FloatArray  # B, kg·m²
+    gain: FloatArray  # K_τ at 25 °C, N·m/A
+    nominal_gain: FloatArray  # K_τ of the data sheet, N·m/A
+    gain_slope: FloatArray  # 1/K
+    max_current: FloatArray  # A
+    current_lag: FloatArray  # s
+    cogging: FloatArray  # N·m
+    cogging_phase: FloatArray  # rad
+    gear_ratio: FloatArray
+    stiffness: FloatArray  # K₁, N·m/rad
+    stiffness_cubic: FloatArray  # K₃, N·m/rad³
+    damping: FloatArray  # D, N·m·s/rad
+    kinematic_error: FloatArray  # θ̃(θ), tables (n, nodes, 2) of `transmission`, rad
+    backlash: FloatArray  # 𝓑(θ), tables (n, nodes, 2), rad
+    travel_rate: FloatArray  # of x(θ) = ∫dθ/𝓑
+    travel: FloatArray  # x(θ), tables (n, nodes, 2)
+    gear_error: FloatArray  # ripple of θ̃, twice per motor turn, rad
+    gear_phase: FloatArray  # rad
+    lash_load: FloatArray  # load that halves the lost motion, N·m
+    coulomb: FloatArray  # N·m
+    coulomb_load: FloatArray  # 1/(N·m)
+    load_linear: FloatArray
+    static: FloatArray  # N·m
+    stribeck_speed: FloatArray  # rad/s
+    stribeck_shape: FloatArray
+    viscous: FloatArray  # N·m·s/rad
+    viscous_square: FloatArray  # N·m·s²/rad²
+    viscous_cubic: FloatArray  # N·m·s³/rad³
+    temperature_linear: FloatArray  # N·m·√(s/rad)/K
+    temperature_cubic: FloatArray  # N·m·√(s/rad)·K³
+    reference_temperature: FloatArray  # (1,) T0, °C
+    temperature_range: FloatArray  # (2,) coldest and hottest T of the laws, °C
+    friction_direction: FloatArray
+    friction_position: FloatArray
+    position_phase: FloatArray  # rad
+    radius: FloatArray  # (M,) of the operators of H
+    weight: FloatArray  # (M,) of the operators of H
+    wear_friction: FloatArray  # growth of coulomb, coulomb_load, load_linear and static with wear
+    wear_stiffness: FloatArray  # decrease of all stiffness with wear
+    resistance: FloatArray  # Ω
+    winding_capacity: FloatArray  # J/K
+    joint_capacity: FloatArray  # J/K
+    winding_path: FloatArray  # thermal resistance of the winding, K/W
+    joint_path: FloatArray  # thermal resistance of the joint, K/W
+    temperature_lag: FloatArray  # s
+    cogging_cycles: FloatArray  # per motor turn (12)
+    gear_cycles: FloatArray  # per motor turn (2)
+    gain_ripple: FloatArray  # share of the motor's torque, six times per motor turn
+    gain_saturation: FloatArray  # share of the gain lost at `max_current`
+    stiffness_quintic: FloatArray  # spring + this times φ⁵, N·m/rad⁵
+    windup: FloatArray  # spring − windup windup_range tanh(φ/windup_range), N·m/rad
+    windup_range: FloatArray  # rad
+    slip_stiffness: FloatArray  # spring + this times a stop of ±slip_range in φ, N·m/rad
+    slip_range: FloatArray  # rad
+    lash_law: FloatArray  # of `dynamics.lost_motion_share`
+    lash_lag: FloatArray  # s, of the load in the lost motion
+    stribeck_form: FloatArray  # of `dynamics.stribeck`
+    viscous_power: FloatArray  # p (1) of F_v = viscous ω (ω² + ω₀²)^((p−1)/2)
+    viscous_bend: FloatArray  # ω_b > 0 of F_v = viscous ω_b arsinh(ω/ω_b), rad/s
+    bristle_damping: FloatArray  # F_v + this times exp(−(ω/bristle_speed)²) ω, N·m·s/rad
+    bristle_speed: FloatArray  # rad/s
+    viscosity_slope: FloatArray  # β of e = exp(−β (T − T0)), the factor of F_v, 1/K
+    viscosity_share: FloatArray  # L times 1 + viscosity_share (e − 1)
+    bristle: FloatArray  # σ > 0: H by dH/dx = σ(1 − H sgn dx) instead of the plays
+    unloading: FloatArray  # while |H| falls, σ(1 + unloading |H|)
 
     def with_backlash(self, backlash: FloatArray) -> Drives:
         """Return these drives with another backlash map (n, nodes, 2) [rad], half the width.
@@ -183,30 +217,55 @@ def plausible_drives(effort: FloatArray, seed: int, errors: ModelErrors) -> Driv
         'viscous_power': np.ones(n),
         'bristle_speed': np.ones(n),
     }
-    # what only drawn laws have is 0
+    # the constants of drawn laws are 0
     return Drives(**{name: np.zeros(n) for name in Drives._fields} | stated)
 
 
-def _record(names: str) -> np.dtype[Any]:
-    return np.dtype([(name, np.float64) for name in names.split()], align=True)
-
-
-#: Columns of the maps in `PlantConstants.maps`: value here, slope in the next.
-ERROR, WIDTH, TRAVEL = 0, 2, 4
-#: Drives' arrays that are not one number per joint.
+#: Columns of the maps in `PlantConstants.maps`: the value, with its slope in the next column.
+ERROR = 0
+WIDTH = 2
+TRAVEL = 4
+#: Fields of `Drives` that are not one number per joint.
 _SHARED = ('kinematic_error', 'backlash', 'travel', 'reference_temperature', 'temperature_range', 'radius', 'weight')
-CONSTANTS = _record(
-    ' '.join([*(name for name in Drives._fields if name not in _SHARED), 'reference_temperature coldest hottest'])
+#: Record of the constants of one joint, for the kernels.
+CONSTANTS = np.dtype(
+    [
+        (name, np.float64)
+        for name in (
+            *(name for name in Drives._fields if name not in _SHARED),
+            'reference_temperature',
+            'coldest',
+            'hottest',
+        )
+    ],
+    align=True,
 )
-#: State of one joint: `current` [A] behind the current loop; `load` τ_J low-passed and the share `lash_gain` of the
-#: lost motion it leaves; `lash` [1] where the lost motion's play stands,
-#: `wind` [rad] where the spring's slipping part does; `winding`, `gear`, `sensed` temperatures [°C],
-#: `temperature_effect` what the gear's does to friction (`dynamics.temperature_effect`); `heating` [W];
-#: `wear`, its goal and rate [1/s]; `external` [N·m]; `integral` of the PID [N·m]; encoder readings and speeds.
-JOINT = _record(
-    'current load lash_gain lash wind winding gear sensed temperature_effect heating wear wear_goal wear_rate '
-    'external integral link_reading motor_reading link_speed motor_speed'
-)
+
+
+class JointState(KernelRecord):
+    """State of one joint."""
+
+    current: float  # A, behind the current loop
+    load: float  # low-passed τ_J, N·m
+    lash_gain: float  # share of the lost motion at that load
+    lash: float  # place in the play of the lost motion, −1 … 1
+    wind: float  # place of the spring's slipping part, rad
+    winding: float  # °C
+    gear: float  # °C
+    sensed: float  # °C
+    temperature_effect: float  # of the gear's temperature on friction (`dynamics.temperature_effect`)
+    heating: float  # W
+    wear: float
+    wear_goal: float
+    wear_rate: float  # 1/s
+    external: float  # N·m
+    integral: float  # of the PID, N·m
+    link_reading: float  # rad
+    motor_reading: float  # rad
+    link_speed: float  # rad/s
+    motor_speed: float  # rad/s
+
+
 #: Works that the energy audit integrates, in the order of `PlantState.work`; the last is booked when a setting jumps.
 MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, SETTINGS = range(6)
 
@@ -243,7 +302,7 @@ def pack(drives: Drives) -> PlantConstants:
 
 def rest(n: int, operators: int, temperature: float) -> PlantState:
     """Return the state of `n` joints at rest at 0 rad and `temperature` [°C], without any history."""
-    joints = np.zeros(n, dtype=JOINT).view(np.recarray)
+    joints = JointState.filled(n).view(np.recarray)
     for name in ('winding', 'gear', 'sensed'):
         joints[name] = temperature
     return PlantState(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))), np.zeros(6))

@@ -18,12 +18,11 @@
     rotor   B θ̈ + f + (1 − θ̃′ − b′) τ_J = K_τ i + cogging
     spring  τ_J = K₁φ + K₃φ³ + D φ̇,   φ = θ − q − θ̃(θ) − b(θ)
 
-θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) between rotor and spring that vanishes under
-load: b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of
-`lost_motion_share`, slowly varying and constant within a step, since a γ as fast as the spring would feed the load back
-on itself. So slow reversals without load show θ − q = θ̃ ± 𝓑 [M4 eq 29]. The derivatives by θ (primes) make the
-transmission conserve energy: the rotor's power into it equals the power to the link, plus the power that the damper
-dissipates and the spring stores. `τ_ext` acts on the link in the direction of q (the papers' τ_ext is its negative).
+θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) that vanishes under load: b = 𝓑 s γ with
+s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `lost_motion_share`. γ is constant
+within a step: one as fast as the spring would feed the load back on itself. Slow reversals without load show
+θ − q = θ̃ ± 𝓑 [M4 eq 29]. The derivatives by θ (primes) make the transmission conserve energy. `τ_ext` acts on the link
+in the direction of q (the papers' τ_ext is its negative).
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ from joint_dynamics.simulation.transmission import bristle, hysteresis, locate, 
 #: (`Drives.stribeck_form`).
 QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT, STEEP = range(5)
 EXPONENTIAL_DROP, RATIONAL_DROP = range(2)
-#: Below this speed a power law of the speed is a straight line [rad/s]: its slope would be infinite.
-SMOOTHING_SPEED = 0.02
+SMOOTHING_SPEED = 0.02  # rad/s; below, a power law of the speed is linear, since its slope would be infinite
 
 
 @inlined

@@ -41,7 +41,7 @@ from joint_dynamics.simulation.dynamics import (
 from joint_dynamics.simulation.transmission import drag
 
 #: Ways to command a tick: joint PID about a reference plus feedforward, or the torque alone.
-PID, TORQUE = 0, 1
+PID, TORQUE = range(2)
 
 
 class Control(NamedTuple):
@@ -110,7 +110,7 @@ def _command(
 def _settings(plant: Any, state: Any, period: float) -> None:
     """Let the lost motion shrink under load and wear approach its goal.
 
-    The audit books what the springs gain or lose by that.
+    The audit books the resulting change of the springs' energy.
     """
     before = spring_energy(plant, state)
     for j in range(state.joints.size):

@@ -14,9 +14,8 @@
 
 """Motor side and temperature of joints whose links another simulator moves, one with rigid joints such as Gazebo.
 
-That simulator provides q, q̇ and, optionally, the joint torque; a small quasi-static model of the plant's drives adds
-the rest. The transmission follows its load without delay, so the joint does not oscillate: τ_J = K₁φ + K₃φ³,
-θ = q + φ + θ̃(θ),
+That simulator provides q, q̇ and, optionally, the joint torque; a quasi-static model of the drives adds the rest. The
+transmission follows its load without delay, so the joint does not oscillate: τ_J = K₁φ + K₃φ³, θ = q + φ + θ̃(θ).
 
     K_τ i = τ_J + B q̈ + f,   f = H L(τ_J, ω, T) + viscous terms   as in `Drives`, with one elasto-plastic operator H
 """
@@ -35,8 +34,7 @@ from joint_dynamics.simulation.drives import plausible_drives
 from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.transmission import evaluate
 
-BANDWIDTH = 10.0
-"""Cut-off of the difference that gives q̈ [Hz]."""
+BANDWIDTH = 10.0  # Hz, cut-off of the difference that gives q̈
 
 LONGEST_STEP = 0.1
 """A longer silence starts the differences anew [s]."""

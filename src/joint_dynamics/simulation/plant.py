@@ -104,7 +104,7 @@ def set_equilibrium(plant: PlantConstants, state: PlantState, position: FloatArr
         torque = holding[j] * deformation(constants, maps, joints[j], position[j], theta, 0.0)[1]
         joints['current'][j] = torque / constants.gain
         for _ in range(30):
-            # What of the gain depends on the current is a few percent: a fixed point.
+            # The gain depends on the current by a few percent: a fixed point.
             current = joints['current'][j]
             gain = motor_torque(constants, joints[j], theta) / current if current else constants.gain
             joints['current'][j] = torque / gain

@@ -164,7 +164,7 @@ class FlexibleJointRobot(Plant):
         self._advance(Command.torque(np.empty((0, self.n))))
 
     def _advance(self, command: Command) -> tuple[int, FloatArray]:
-        """Run a tick per row of `command`; return how many were done, and what was measured (ticks, rows, n)."""
+        """Run a tick per row of `command`; return the ticks done and the measurements (ticks, rows, n)."""
         out = np.empty((len(command.effort), len(ROWS), self.n))
         done = engine.run(
             self._links, self._plant, self._state, self._control, command.mode, command.q, command.dq, command.effort,

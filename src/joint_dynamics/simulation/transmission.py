@@ -47,7 +47,7 @@ def locate(nodes: int, angle: float) -> tuple[int, int, float]:
     """
     turns = angle * (1.0 / (2.0 * np.pi))
     position = (turns - np.floor(turns)) * nodes
-    # Rounding makes a whole turn of an angle just below 0; and what is no number must not become an index.
+    # Rounding makes a whole turn of an angle just below 0; NaN must not become an index.
     if not position < nodes:
         position = 0.0
     low = int(position)

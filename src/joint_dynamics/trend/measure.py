@@ -17,9 +17,9 @@
 Bodies do not wear, so they are taken from the reference, and only changes of the drives are estimated. The residual
 torque of the reference, ρ = τ − τ̂, of a moving joint is
 
-    ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε,
+    ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε.
 
-with three numbers per joint that a motion of seconds determines, whatever the friction laws of the reference.
+A motion of seconds determines these three numbers per joint, whatever the friction laws of the reference.
 Deviations count effective samples (`regression.covariance`). Stiffness and backlash follow from
 the deformation as in `identify`.
 """
@@ -49,8 +49,7 @@ from joint_dynamics.python_process import NICENESS
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
-ROWS = 50
-"""Moving samples of a joint below which its friction is not looked for."""
+ROWS = 50  # fewest moving samples of a joint for its friction
 QUANTITIES = {'coulomb': 'N·m', 'viscous': 'N·m·s/rad', 'stiffness': 'N·m/rad', 'backlash': 'rad', 'residual': '%'}
 """Quantities followed over time, with their units."""
 

@@ -27,7 +27,6 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.drive_gains.estimate import (
     CurrentSystem,
-    DriveGainOptions,
     DriveGains,
     current_observations,
     identify_drive_gains,
@@ -173,7 +172,7 @@ def test_gains_from_the_weighed_mass(runs):
     assert np.abs(runs[0]['mixed'].mean(axis=0)).max() < 0.3
 
 
-def test_least_squares_attenuates_the_gains_and_total_least_squares_does_not(runs):
+def test_least_squares_attenuates_the_gains(runs):
     by_solver = runs[0]
     mean, uncertainty = (
         {solver: function(errors) for solver, errors in by_solver.items()}
@@ -216,7 +215,7 @@ def test_robot_and_payload_follow_the_scale_of_the_known_mass(robot, clean):
     assert np.allclose(twice.chi, 2 * once.chi, rtol=1e-6, atol=1e-9)
 
 
-def test_torques_with_prior_gains_in_them_give_the_same_as_currents(robot):
+def test_torques_by_prior_gains_equal_currents(robot):
     unloaded, loaded = robot.record(7), robot.record(8, HEAVY)
     before = prior(robot)
     direct = identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN)
@@ -240,7 +239,7 @@ def test_torque_of_coupled_drives_takes_the_power_of_the_motors(robot):
     assert np.allclose((tau * dq).sum(axis=1), (motor * (dq @ robot.coupling.T)).sum(axis=1))
 
 
-def test_currents_of_coupled_drives_from_identification_to_validation(robot):
+def test_currents_of_coupled_drives_are_validated(robot):
     """identify by `tls` and validate from its description read the same currents as the same joint torques."""
     unloaded, loaded, other = robot.record(41), robot.record(42, HEAVY), robot.record(43)
     settings = IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False)
@@ -251,7 +250,7 @@ def test_currents_of_coupled_drives_from_identification_to_validation(robot):
     assert again.residual_percent()[1] == pytest.approx(result.validation[0].residual_percent()[1], rel=0.05)
 
 
-def test_two_payloads_among_the_loaded_recordings_are_named_with_their_masses(robot):
+def test_two_payloads_are_named_with_their_masses(robot):
     """Gains of `tls`, with one weighed mass stated for both: the reason is the payloads, not the gains."""
     runs = [robot.record(44, HEAVY), robot.record(45, HEAVY), robot.record(46, LIGHT)]
     settings = IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False)
@@ -281,8 +280,7 @@ def test_what_is_known_must_set_the_scale(robot, clean, known, message):
         identify_drive_gains(robot.model, [clean[0]], [clean[1]], known, PLAN)
 
 
-def test_each_way_gives_its_own_solution_with_its_deviations(robot, clean):
-    """Gains, robot and payload are slices of one solution, that of the solver asked for."""
+def test_gains_robot_and_payload_are_slices_of_one_solution(robot):
     runs = ([robot.record(51)], [robot.record(52, HEAVY)])
     known = {'M': 4.59, 'XX': 0.0959}
     mask = np.array([name in known for name in INERTIAL])
@@ -291,36 +289,28 @@ def test_each_way_gives_its_own_solution_with_its_deviations(robot, clean):
     system = CurrentSystem(robot_problem, loaded, known, 0.01)
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
-    x_total, spread_total = total_least_squares(triangles, start)
-    regression = mixed(triangles, system.blocks, system.optional, start)
-    expected = {
-        'mixed': (regression.x, regression.covariance, regression.inflation),
-        'tls': (x_total, spread_total, start.inflation),
-        'wls': (start.chi, start.inverse, start.inflation),
-    }
+    best = mixed(triangles, system.blocks, system.optional, start)
+    x, covariance, std = best.x, best.covariance, np.sqrt(np.diag(best.covariance))
     n, b = 6, robot_problem.columns
-    for solver, (x, covariance, inflation) in expected.items():
-        found = identify_drive_gains(robot.model, *runs, known, PLAN, solver=solver)
-        assert found.solver == solver and found.joint_names == robot.model.joint_names and found.prior is None
-        for name, (other, _, _) in expected.items():
-            np.testing.assert_allclose(found.by_solver[name], other[:n], rtol=1e-9)
-        np.testing.assert_allclose(found.solution.x, x, rtol=1e-9)
-        np.testing.assert_allclose(found.gains, x[:n], rtol=1e-9)
-        np.testing.assert_allclose(found.chi, x[n : n + b], rtol=1e-9)
-        np.testing.assert_allclose(found.covariance, covariance[n : n + b, n : n + b], rtol=1e-6)
-        std = np.where(np.isfinite(inflation), np.sqrt(np.maximum(np.diag(covariance), 0.0)), np.inf)
-        np.testing.assert_allclose(found.deviation, std[:n], rtol=1e-6)
-        payload = found.payload
-        np.testing.assert_array_equal(payload.known, mask)
-        np.testing.assert_allclose(payload.values[~mask], x[n + b :], rtol=1e-9)
-        np.testing.assert_array_equal(payload.values[mask], [0.0959, 4.59])
-        np.testing.assert_allclose(payload.deviation[~mask], std[n + b :], rtol=1e-6)
-        assert not payload.deviation[mask].any()
-        assert not payload.covariance[mask].any() and not payload.covariance[:, mask].any()
-        np.testing.assert_allclose(payload.covariance[np.ix_(~mask, ~mask)], covariance[n + b :, n + b :], rtol=1e-6)
-    # rest is looked at by the speed told: with none, every row counts
+    found = identify_drive_gains(robot.model, *runs, known, PLAN)
+    assert found.joint_names == robot.model.joint_names and found.prior is None
+    np.testing.assert_allclose(found.by_solver['tls'], total_least_squares(triangles, start)[:n], rtol=1e-9)
+    np.testing.assert_allclose(found.by_solver['wls'], start.chi[:n], rtol=1e-9)
+    np.testing.assert_allclose(found.gains, x[:n], rtol=1e-9)
+    np.testing.assert_allclose(found.chi, x[n : n + b], rtol=1e-9)
+    np.testing.assert_allclose(found.covariance, covariance[n : n + b, n : n + b], rtol=1e-6)
+    np.testing.assert_allclose(found.deviation, std[:n], rtol=1e-6)
+    payload = found.payload
+    np.testing.assert_array_equal(payload.known, mask)
+    np.testing.assert_allclose(payload.values[~mask], x[n + b :], rtol=1e-9)
+    np.testing.assert_array_equal(payload.values[mask], [0.0959, 4.59])
+    np.testing.assert_allclose(payload.deviation[~mask], std[n + b :], rtol=1e-6)
+    assert not payload.deviation[mask].any()
+    assert not payload.covariance[mask].any() and not payload.covariance[:, mask].any()
+    np.testing.assert_allclose(payload.covariance[np.ix_(~mask, ~mask)], covariance[n + b :, n + b :], rtol=1e-6)
+    # without a rest speed every row counts
     moving = identify_drive_gains(robot.model, *runs, known, PLAN, rest_speed=0.0)
-    assert moving.solution.covariance[0, 0] != regression.covariance[0, 0]
+    assert moving.solution.covariance[0, 0] != covariance[0, 0]
     with pytest.raises(JointDynamicsError, match='drive_gains: expected'):
         identify_drive_gains(robot.model, *runs, known, PLAN, prior={'joint_1': 1.0})
 
@@ -332,8 +322,6 @@ def test_bad_recordings(robot, clean):
     mixed_kinds = with_torque(robot.model, loaded, prior(robot))
     with pytest.raises(JointDynamicsError, match='found both'):
         identify_drive_gains(robot.model, [unloaded], [mixed_kinds], WEIGHED, PLAN)
-    with pytest.raises(JointDynamicsError, match='mixed, tls, wls'):
-        DriveGainOptions(solver='magic')
 
 
 def test_drive_gains_are_told_beside_what_was_stated():
@@ -342,7 +330,7 @@ def test_drive_gains_are_told_beside_what_was_stated():
     solution = SimpleNamespace(covariance=np.diag([0.09, 4.0, 7.0]))
 
     def found(prior):
-        return DriveGains(('a', 'b'), gains, deviation, prior, None, None, None, solution, ways, 'tls')
+        return DriveGains(('a', 'b'), gains, deviation, prior, None, None, None, solution, ways)
 
     assert found(prior).summary() == {
         'a': {'value': 12.0, 'std': 0.3, 'prior': 10.0, 'change_percent': pytest.approx(20.0), 'ls': 11.0, 'tls': 12.5},
@@ -351,7 +339,7 @@ def test_drive_gains_are_told_beside_what_was_stated():
     assert [row['prior'] for row in found(None).summary().values()] == [None, None]
     assert [row['change_percent'] for row in found(None).summary().values()] == [None, None]
     assert found(prior).by_joint == {'a': 12.0, 'b': 8.0}
-    # Of what no sample shows, the whole is in doubt.
+    # An undetermined gain has a relative deviation of 1.
     np.testing.assert_allclose(found(prior).relative_covariance, [[0.09 / 144.0, 0.0], [0.0, 1.0]])
 
 

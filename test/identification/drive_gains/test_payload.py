@@ -129,7 +129,7 @@ def test_an_unloaded_robot_carries_nothing(true_robot):
     assert abs(found.mass) < 0.05
 
 
-def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, carrying):
+def test_the_deviation_includes_that_of_the_robot(true_robot, carrying):
     observation = observed(carrying, 5)
     problem = Problem(true_robot.model, [observation])
     exact = identify_payload(problem, true_robot.base, [observation])
@@ -216,7 +216,7 @@ def test_payloads_that_cannot_be_are_named(name, value, expected):
 
 
 def test_one_payload_held_two_ways_is_told(true_robot, carrying):
-    """Turned by 180° about y: less than a twentieth of the torque, as on a UR10e, and most of what is left over."""
+    """Turned by 180° about y: less than a twentieth of the torque, as on a UR10e, and most of the residual."""
     turned = with_body(true_robot, pinocchio.Inertia(BODY.mass, BODY.lever * [-1, 1, -1], BODY.inertia))
     problem = Problem(true_robot.model, [observed(true_robot, 1)])
     runs = [observed(robot, seed) for robot, seed in ((carrying, 2), (carrying, 3), (turned, 4))]
@@ -235,7 +235,7 @@ def test_one_payload_held_two_ways_is_told(true_robot, carrying):
 
 
 def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carrying):
-    """A body stays as it is; an impossible one is moved, what is known of it stays."""
+    """A possible body is unchanged; an impossible one is moved, except for its known parameters."""
     pytest.importorskip('cvxpy')
     found = identify_payload(
         Problem(true_robot.model, [observed(true_robot, 1)]), true_robot.base, [observed(carrying, 5)], {'M': 2.3}
@@ -268,7 +268,7 @@ def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
     )
 
 
-def test_a_payload_in_one_of_two_recordings_is_looked_for_in_each(two_links, two_link_runs):
+def test_a_payload_in_one_of_two_recordings_is_found(two_links, two_link_runs):
     of, chi = two_link_runs
     parts = [of(1), of(3, carried=1.5)]
     problem = Problem(two_links, parts)

@@ -21,8 +21,6 @@ Maxwell-slip (stick: dh = k ω dt; slip: dh = sgn(ω) C (ν − h) dt) on a virg
 laws.
 """
 
-import json
-import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -210,80 +208,6 @@ def motions():
     """The motions of the tests: trapezoids(speeds), reciprocating(turns)."""
 
     return SimpleNamespace(trapezoids=trapezoids, reciprocating=reciprocating, rate=RATE)
-
-
-QUALITY = {
-    'damping': [{'damping_ratio', 'inertia', 'recordings'}],
-    'inertia': [{'fit_percent', 'half_swings', 'period_spread_percent', 'rows'}],
-    'friction': [
-        {
-            'asymmetry_deviations', 'directions', 'fit_percent', 'load_source', 'model', 'models', 'parameters_allowed',
-            'plateaus', 'points', 'residual_rms', 'speed_range', 'speeds',
-        },
-        {'directions', 'fit_percent', 'load_source', 'method', 'points', 'residual_rms', 'rows', 'speed_range'},
-    ],
-    'load': [
-        {'fit_percent', 'form', 'forms', 'load_range', 'load_source', 'residual_rms', 'rows'},
-        {
-            'form', 'held_out_gain_percent', 'held_out_residual_percent', 'load_source', 'relative_residual_percent',
-            'rows',
-        },
-    ],
-    'stiffness': [
-        {
-            'condition', 'deformation_range', 'fit_percent', 'moving', 'residual_rms', 'rows', 'source', 'torque_range',
-        },
-    ],
-    'temperature': [{'absolute_form', 'fit_percent', 'residual_rms', 'rows', 'temperature_range'}],
-    'transmission': [{'angle_range', 'deformation_range', 'fit_percent', 'residual_rms', 'rows', 'torque_range'}],
-}  # fmt: skip
-"""What summary.json holds of a test beside its parameters, by variant of the test."""
-LISTED = {
-    'models': {'model', 'bic', 'fit_percent'},
-    'points': (
-        {'speed', 'torque', 'std', 'temperature', 'load', 'recording', 'trend'}, {'speed', 'torque', 'std', 'samples'},
-    ),
-}  # fmt: skip
-
-
-def one_of(pattern, texts):
-    """The match of the one text that a pattern says wholly."""
-    found = [match for text in texts if (match := re.fullmatch(pattern, text))]
-    assert len(found) == 1, texts
-    return found[0]
-
-
-@pytest.fixture(scope='session')
-def says():
-    """Return a function (pattern, texts) -> match of the one reason or warning that reads so from end to end."""
-    return one_of
-
-
-@pytest.fixture(scope='session')
-def tells():
-    """Return a check of what a result says beside its numbers.
-
-    units: by parameter, in order. plots: (title, label of x, label of y, [(label, kind) of every series]).
-    """
-
-    def check(result, test, units, *plots):
-        assert (result.test, {name: item.unit for name, item in result.parameters.items()}) == (test, units)
-        found = [
-            (plot.title, plot.x_label, plot.y_label, [(one.label, one.kind) for one in plot.series])
-            for plot in result.plots
-        ]
-        assert found == list(plots)
-        assert set(result.quality) in QUALITY[test]
-        for name, keys in LISTED.items():
-            for entry in result.quality.get(name, ()):
-                assert set(entry) in (keys if isinstance(keys, tuple) else (keys,))
-        # what summary.json is made of
-        json.dumps(result.summary(), allow_nan=False)
-        for one in (one for plot in result.plots for one in plot.series):
-            assert one.x.ndim == 1 and one.x.shape == one.y.shape and np.isfinite([one.x, one.y]).all()
-            assert one.std is None or (one.std.shape == one.x.shape and (one.std > 0).all())
-
-    return check
 
 
 @pytest.fixture(scope='session')

@@ -14,7 +14,6 @@
 
 """The signals of one joint, as they come out of a recording."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -30,15 +29,10 @@ RATE = 200.0
 
 def test_what_was_not_measured_is_named(of_speed):
     data = of_speed(np.ones(10))
-    for name, wanted in (
-        ('tau', 'a motor torque (tau, or current with a drive gain), found none'),
-        ('temperature', 'a joint temperature, found none'),
-        ('tau_J', 'a load torque (column load, or --robot with inertial parameters), found none'),
-        ('theta', 'a motor-side angle (theta), found only q'),
-    ):
-        with pytest.raises(JointDynamicsError, match=f'^{re.escape(f"run: j: expected {wanted}")}$'):
+    for name, wanted in (('tau', 'tau'), ('temperature', 'temperature'), ('tau_J', 'load'), ('theta', 'theta')):
+        with pytest.raises(JointDynamicsError, match=f'^run: j: .*{wanted}'):
             data.need(name)
-    with pytest.raises(JointDynamicsError, match='expected a motor torque'):
+    with pytest.raises(JointDynamicsError, match='tau'):
         data.friction()
     whole = of_speed(np.ones(10), tau=np.full(10, 3.0), q=lambda theta, omega: theta)
     whole.need('tau', 'theta')
@@ -68,7 +62,7 @@ def test_a_joint_taken_out_of_a_recording(ur):
     bare = joint_data(Recording(names, t, q, name='run'), names[j])
     assert bare.tau is None and bare.temperature is None and not bare.two_sided
     np.testing.assert_array_equal(bare.theta, q[:, j])
-    with pytest.raises(JointDynamicsError, match=f'^run: expected a joint of {", ".join(names)}, found hand$'):
+    with pytest.raises(JointDynamicsError, match=r'run: .* found hand'):
         joint_data(recording, 'hand')
     load = np.full_like(q, 4.0)
     loaded = joint_data(

@@ -37,7 +37,7 @@ def swept(make_joint, motions):
     return joint, joint.data(motions.trapezoids(BOTH, hold=2.0))
 
 
-def test_coulomb_and_viscous_terms_come_back_within_three_percent(swept):
+def test_coulomb_and_viscous_terms_within_three_percent(swept):
     joint, data = swept
     result = identify_friction([data])
     assert result.quality['model'] == 'stribeck'
@@ -58,14 +58,12 @@ def test_the_model_is_as_rich_as_the_data_and_no_richer(make_joint, motions):
     joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0, ripple=0.0)
     few = identify_friction([joint.data(motions.trapezoids([0.5, -0.5, 1.0, -1.0, 2.0, -2.0]))])
     assert few.quality['model'] == 'viscous'
-    assert few.quality['parameters_allowed'] == 2
-    with pytest.raises(JointDynamicsError, match='7 speeds'):
+    with pytest.raises(NotReliableError, match='7 speeds'):
         identify_friction([joint.data(motions.trapezoids([0.5, -0.5, 1.0, -1.0]))], FrictionSettings(model='stribeck'))
 
 
 def test_deviations_cover_the_errors(make_joint, motions):
-    # Over seeds, two stated deviations contain the truth nearly always, and are not idle: the errors are as large as
-    # they say.
+    # Over seeds, two stated deviations nearly always contain the truth, and the errors are of their size.
     ratios = []
     for seed in range(8):
         joint = make_joint(seed=seed, F_S=6.0, F_V2=0.0, F_V3=0.0)
@@ -82,26 +80,20 @@ def test_deviations_cover_the_errors(make_joint, motions):
     assert 0.5 < np.sqrt(np.mean(np.square(ratios))) < 1.5
 
 
-def test_one_direction_only_is_flagged(make_joint, motions, says):
+def test_one_direction_only_is_flagged(make_joint, motions):
     result = identify_friction([make_joint().data(motions.trapezoids(SPEEDS[4:]))])
-    assert not result.reliable
-    says(
-        'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity',
-        result.reasons,
-    )
+    assert len(result.reasons) == 1 and result.quality['directions'] == 1
 
 
 def test_no_plateau_is_refused(make_joint, motions):
     t = np.arange(0, 10, 1e-3)
     data = make_joint().data(0.5 * np.sin(2 * np.pi * 0.5 * t))
-    with pytest.raises(NotReliableError, match=r'no plateau .*\(joint\.friction\.method: motion\)'):
+    with pytest.raises(NotReliableError):
         identify_friction([data])
-    # the remedy named is a setting there is, and it reads friction from that very recording
-    remedy = FrictionSettings(method='motion')
-    coulomb = identify_friction([data], remedy).parameters['F_C']
-    assert coulomb.value > 10 * coulomb.std > 0
-    with pytest.raises(NotReliableError, match='no plateau'):
+    with pytest.raises(NotReliableError):
         identify_friction([make_joint().data(np.zeros(3000))])
+    with pytest.raises(JointDynamicsError, match='method'):
+        FrictionSettings.from_mapping({'method': 'motion'})
 
 
 @pytest.mark.parametrize('seed', range(12))
@@ -119,17 +111,14 @@ def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
     assert np.abs(found.friction.static(creep)).max() < 10.0
 
 
-def test_what_a_friction_test_tells(make_joint, motions, tells):
+def test_the_plot_shows_the_map_and_each_direction(make_joint, motions):
     data = make_joint().data(motions.trapezoids([0.05, -0.05, 0.3, -0.3, 1.0, -1.0, 2.0, -2.0]))
     result = identify_friction([data])
     units = {
         'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'F_V2': 'N·m·s²/rad²', 'F_V3': 'N·m·s³/rad³', 'offset': 'N·m',
         'F_C_positive': 'N·m', 'F_V1_positive': 'N·m·s/rad', 'F_C_negative': 'N·m', 'F_V1_negative': 'N·m·s/rad',
     }  # fmt: skip
-    lines = [('fit: cubic', 'line'), ('', 'line'), ('negative direction alone', 'line'),
-             ('positive direction alone', 'line')]  # fmt: skip
-    axes = 'speed ω [rad/s]', 'friction torque [N·m]'
-    tells(result, 'friction', units, ('joint: friction against speed', *axes, [('plateaus', 'points'), *lines]))
+    assert {name: item.unit for name, item in result.parameters.items()} == units
     value = {name: item.value for name, item in result.parameters.items()}
     points, *fits = result.plots[0].series
     for one in fits:
@@ -140,32 +129,20 @@ def test_what_a_friction_test_tells(make_joint, motions, tells):
         expected = np.sign(w) * F_C + F_V1 * w + value['F_V2'] * w * np.abs(w) + value['F_V3'] * w**3 + offset
         np.testing.assert_allclose(one.y, expected, rtol=1e-9)
         assert abs(np.abs(w).max() - 1.05 * np.abs(points.x).max()) < 1e-9
-    result = identify_friction([data], FrictionSettings(method='motion'))
-    units = {'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'inertia': 'kg·m²', 'offset': 'N·m'}
-    series = [('means over speed', 'points'), ('fit', 'line'), ('', 'line')]
-    tells(result, 'friction', units, ('joint: friction against speed, from the whole motion', *axes, series))
-    value = {name: item.value for name, item in result.parameters.items()}
-    for one in result.plots[0].series[1:]:
-        expected = np.sign(one.x) * value['F_C'] + value['F_V1'] * one.x + value['offset']
-        np.testing.assert_allclose(one.y, expected, rtol=1e-9)
 
 
 def test_friction_lost_in_noise_and_friction_that_falls_are_said(make_joint, motions):
+    speeds = [0.3, -0.3, 1.0, -1.0, 2.0, -2.0]
     joint = make_joint(noise=300.0, backlash=0.0)
     joint.friction = lambda theta, omega, tau_J, T: (0.01 * np.sign(omega), np.sign(omega))
-    t = np.arange(0, 10, 1e-3)
-    lost = identify_friction([joint.data(0.5 * np.sin(np.pi * t))], FrictionSettings(method='motion'))
-    why = 'the motion changes its speed too little, or friction is lost in the noise of the torque'
-    said = [reason for reason in lost.reasons if 'cannot be told from zero' in reason]
-    assert said and all(reason.endswith(f'cannot be told from zero: {why}') for reason in said)
+    lost = identify_friction([joint.data(motions.trapezoids(speeds))], FrictionSettings(model='viscous'))
+    assert any(reason.startswith('F_C = ') for reason in lost.reasons)
     joint = make_joint()
     joint.friction = lambda theta, omega, tau_J, T: (9.0 * np.sign(omega) - 2.0 * omega, np.sign(omega))
-    falling = identify_friction([joint.data(motions.trapezoids([0.3, -0.3, 1.0, -1.0, 2.0, -2.0]))])
+    falling = identify_friction([joint.data(motions.trapezoids(speeds))])
     value = falling.parameters['F_V1'].value
     assert value < -1.5
-    assert (
-        f'F_V1 = {value:.3g} N·m·s/rad is negative: friction falls with speed over the whole range' in falling.warnings
-    )
+    assert any(warning.startswith(f'F_V1 = {value:.3g}') for warning in falling.warnings)
 
 
 def plateaus(speeds, torque, *, std=0.02, **more):
@@ -230,18 +207,15 @@ def test_two_lines_one_per_direction(monkeypatch, solved):
 
 
 def test_single_plateaus_and_few_speeds(monkeypatch):
-    found = of_plateaus(monkeypatch, plateaus([0.3, -0.3], lambda w: 6.0 * np.sign(w) + 1.0 * (w > 0)))
-    assert found.parameters['F_C'].value == pytest.approx(6.5) and found.quality['model'] == 'coulomb'
-    assert found.parameters['F_C'].std == pytest.approx(0.02 / np.sqrt(2)) and found.parameters['F_C'].unit == 'N·m'
-    assert found.quality['residual_rms'] == pytest.approx(0.5) and found.quality['parameters_allowed'] == 1
-    assert found.reasons == [
-        'one speed only (0.3 rad/s): Coulomb and viscous friction cannot be told apart, F_C is the whole friction at '
-        'that speed'
-    ]
-    assert found.warnings == ['direction positive: 1 plateaus are too few for a fit of its own']
+    found = of_plateaus(monkeypatch, plateaus(2 * [0.3, -0.3], lambda w: 6.0 * np.sign(w)))
+    assert found.parameters['F_C'].value == pytest.approx(6.0) and found.quality['model'] == 'coulomb'
+    assert any('0.3 rad/s' in reason for reason in found.reasons)
+    single = of_plateaus(monkeypatch, plateaus([0.3, -0.3], lambda w: 6.0 * np.sign(w) + 1.0 * (w > 0)))
+    assert single.parameters['F_C'].value == pytest.approx(6.5)
+    assert single.parameters['F_C'].std == pytest.approx(0.02 / np.sqrt(2))
     settings = FrictionSettings(model='cubic')
     made = plateaus([0.3, -0.3, 0.6, -0.6], lambda w: 6.0 * np.sign(w))
-    with pytest.raises(JointDynamicsError, match='plateaus at 4 speeds or more for the model cubic, found 2'):
+    with pytest.raises(NotReliableError, match=r'4 speeds .* cubic, found 4 at 2'):
         of_plateaus(monkeypatch, made, settings)
 
 
@@ -249,20 +223,15 @@ def test_reasons_and_warnings_of_plateaus(monkeypatch):
     def torque(w):
         return 6.0 * np.sign(w) + 2.0 * w
 
-    for source, text in (
-        ('none', 'no load torque was subtracted (give --robot, or a column load)'),
-        ('robot model', 'load torque from robot model'),
-    ):
-        trend = [0.01] * 7 + [-6.0]
-        found = of_plateaus(
-            monkeypatch, plateaus(SET, torque, trend=trend), FrictionSettings(model='viscous'), source=source
-        )
-        assert found.reasons == [
-            f'the torque changes by 6 N·m along a plateau whose mean is -9.4 N·m: gravity is left in; {text}'
-        ]
+    for source, remedy in (('none', '--robot'), ('robot model', 'robot model')):
+        made = plateaus(SET, torque, trend=[0.01] * 7 + [-6.0])
+        found = of_plateaus(monkeypatch, made, FrictionSettings(model='viscous'), source=source)
+        [reason] = found.reasons
+        assert '6 N·m' in reason and '-9.4 N·m' in reason and remedy in reason
     warm = [20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 25.5]
     found = of_plateaus(monkeypatch, plateaus(SET, torque, temperature=warm), FrictionSettings(model='viscous'))
-    assert found.warnings == ['the joint temperature spans 6.0 °C over the plateaus: part of it is in the speed map']
+    [warning] = found.warnings
+    assert '6.0 °C' in warning
     assert found.document['friction']['range'] == {'speed': [0.1, 1.7], 'temperature': [20.0, 26.0]}
     assert found.document['friction']['parameters']['T_0'] == pytest.approx(np.mean(warm))
     cold = of_plateaus(monkeypatch, plateaus(SET, torque, temperature=[1.0] * 8), FrictionSettings(model='viscous'))

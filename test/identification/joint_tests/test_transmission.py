@@ -12,13 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Stiffness and kinematic error told apart by one fit.
-
-From a motion on which gravity is periodic like the kinematic error is.
-"""
+"""Stiffness and kinematic error from one fit, on a motion with a gravity as periodic as the kinematic error."""
 
 import math
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -86,10 +82,10 @@ def test_both_come_out_as_they_are(seed):
     assert np.std(found - ERROR(grid)) < 0.3 * np.std(ERROR(grid))
 
 
-def test_the_kinematic_error_is_known_as_well_as_its_deviation_says():
-    """Also at angles that were not recorded: there it is what is plausible, 0.15 mrad · √Σ 1/h² about a mean not known.
+def test_the_deviation_of_the_kinematic_error_covers_it():
+    """At unrecorded angles the deviation is the plausible one, 0.15 mrad · √Σ 1/h² about an unknown mean.
 
-    Under a load that bends the joint so little that its cubic part is lost.
+    The load deforms the joint so little that the cubic part is insignificant.
     """
     away, plausible = [], 0.15e-3 * np.sqrt(np.sum(1.0 / np.arange(1, 7) ** 2.0))
     for seed in range(8):
@@ -116,7 +112,7 @@ def test_a_spring_that_is_soft_about_zero_torque_is_described_so(seed):
 
 
 @pytest.mark.parametrize('seed', range(4))
-def test_a_cubic_part_is_written_where_data_tell_of_it_and_else_not(seed):
+def test_an_insignificant_cubic_part_is_omitted(seed):
     """A load of 0.3 N·m bends the same joint by 0.07 mrad, of which the cubic part makes 0.005 %; deviations always."""
     told, untold = (
         identify_transmission([run(seed, load=load, inertia=inertia)]).document['stiffness']
@@ -128,11 +124,11 @@ def test_a_cubic_part_is_written_where_data_tell_of_it_and_else_not(seed):
     assert np.all(np.array(told['standard_deviations']) > 0.0) and untold['standard_deviations'][0] > 0.0
 
 
-def test_the_play_is_found_with_its_deviation_and_next_to_none_is_within_it():
-    """What slips with the direction of the motion is backlash: the joint is neither softer for it nor bent."""
+def test_the_deviation_of_the_play_covers_it():
+    """A part that follows the direction of the motion is backlash: it changes no stiffness."""
     found = identify_transmission([run(1, lash=5e-4), run(2, lash=5e-4)], limit=28.0)
     value = found.parameters['backlash']
-    # Neither of the two loads tried is the one that halves it here.
+    # The true load that halves it is not one of the two in the model.
     assert value.value == pytest.approx(5e-4, rel=0.3)
     assert 0 < value.std < 0.2 * value.value
     assert found.document['backlash']['mean'] == value.value
@@ -155,7 +151,7 @@ def test_a_play_that_follows_its_load_late_is_as_wide_as_it_is(lag):
     assert sum(document['load_shares']) == pytest.approx(1.0) and min(document['load_shares']) >= 0.0
 
 
-def test_a_play_that_changes_over_the_turn_is_known_where_the_joint_went():
+def test_a_changing_play_is_known_along_the_motion():
     change = 0.4 * np.exp(1j)
     for seed in range(6):
         runs = [run(seed + 10 * k, lash=5e-4, change=change, lag=0.1) for k in (0, 1)]
@@ -167,11 +163,11 @@ def test_a_play_that_changes_over_the_turn_is_known_where_the_joint_went():
         assert document['standard_deviations'][0] < 0.14e-3
 
 
-def test_how_a_load_takes_the_play_up_is_written_where_the_limit_is_known():
+def test_load_shares_are_written_for_a_known_limit():
     assert not {'load_shares', 'load_lag'} & set(identify_transmission([run(lash=5e-4)]).document['backlash'])
 
 
-def test_of_a_joint_that_was_never_unloaded_the_play_is_said_not_to_be_known():
+def test_the_play_of_a_never_unloaded_joint_is_unknown():
     """Not found is not none: who reads the description has to know how much there may be."""
     free, held = (identify_transmission([run(1, bias=bias), run(2, bias=bias)], limit=150.0) for bias in (0.0, 60.0))
     assert held.reliable
@@ -194,18 +190,16 @@ def test_one_after_the_other_is_worse():
 
 def test_bad_input_has_one_line():
     data = run()
-    with pytest.raises(JointDynamicsError, match='expected a load torque'):
+    with pytest.raises(JointDynamicsError, match='load'):
         identify_transmission([replace(data, tau_J=None)])
-    with pytest.raises(NotReliableError, match='samples under load, found'):
+    with pytest.raises(NotReliableError, match='wrist'):
         identify_transmission([run(seconds=1.0)])
 
 
-def test_what_a_test_of_the_transmission_tells(tells):
+def test_the_plots_show_the_described_curves():
     result = identify_transmission([run(0)])
     units = {'alpha_1': 'N·m/rad', 'alpha_2': 'N·m/rad^3', 'kinematic_error_rms': 'rad', 'backlash': 'rad'}
-    stiffness = 'wrist: stiffness', 'deformation φ [rad]', 'torque [N·m]', [('measured', 'points'), ('fit', 'line')]
-    error = 'wrist: kinematic error', 'motor angle θ [rad]', '[rad]', [('fit', 'line')]
-    tells(result, 'transmission', units, stiffness, error)
+    assert {name: item.unit for name, item in result.parameters.items()} == units
     fit, bent = result.plots[0].series[1], result.plots[1].series[0]
     found = TorsionalStiffness.from_dict(result.document['stiffness'])
     np.testing.assert_allclose(fit.y, found.torque(fit.x), rtol=1e-9, atol=1e-9)
@@ -222,13 +216,9 @@ def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way(signals, refused
     load = 60.0 * np.sin(2.3 * T)
     q = theta + load / 2e4
     found = identify_transmission([signals(q, theta, tau_J=load)])
-    (said,) = found.reasons
-    assert re.fullmatch(
-        r'the deformation does not follow the load \(\S+ rad/\(N·m\)\): is the sign of theta or q right\?', said
-    )
-    assert found.document == {}
+    assert len(found.reasons) == 1 and found.document == {}
     none = refused(NotReliableError, identify_transmission, [signals(theta, theta, tau_J=np.zeros(len(T)))])
-    assert none.startswith('transmission: j: expected ') and none.endswith(' samples under load, found 0')
+    assert none.startswith('transmission: j: ') and none.endswith('found 0')
     good = identify_transmission([signals(theta - load / 2e4, theta, tau_J=load)], TransmissionSettings(harmonics=2))
     assert good.parameters['alpha_1'].value == pytest.approx(2e4, rel=0.02)
     assert good.document['stiffness']['method'] == 'from motion, with kinematic error and backlash'
@@ -237,7 +227,7 @@ def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way(signals, refused
     assert good.quality['torque_range'] == pytest.approx([-60.0, 60.0], rel=0.02)
 
 
-def test_a_spring_that_stiffens_is_the_inverse_of_the_deformation(signals):
+def test_a_stiffening_spring_inverts_the_deformation(signals):
     """φ = c₁ u − c₃ u³ of the load's share u; τ = α₁ φ + α₂ φ³ nearest to it over the loads that were there."""
     theta, u = np.sin(0.8 * T) * 2.0, np.sin(2.3 * T)
     phi = 3e-3 * u - 5e-4 * u**3
@@ -252,7 +242,7 @@ def test_a_spring_that_stiffens_is_the_inverse_of_the_deformation(signals):
 
 
 @pytest.mark.parametrize('share', [None, 0.05, {'b': 0.05}])
-def test_transmissions_are_those_that_the_data_tell_and_the_rest_is_said(monkeypatch, ur, share):
+def test_undetermined_transmissions_are_omitted_with_a_note(monkeypatch, ur, share):
     """Each joint by its own torque limit; a stiffness is as uncertain as the drive gain that its torque came from."""
     recordings = [SimpleNamespace(theta=np.zeros((2, 6))), SimpleNamespace(theta=np.zeros((2, 6)))]
     names, asked = ur.joint_names, []

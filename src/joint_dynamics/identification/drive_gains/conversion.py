@@ -14,8 +14,7 @@
 
 """From currents to torques, by known gains or by gains from total least squares [G], with their uncertainty.
 
-A gain that is off by a share δ_m scales the torque of its motor: Y → Y + δ_m Y_m, and the estimate moves by S_m δ_m
-with
+A gain with the relative error δ_m scales the torque of its motor: Y → Y + δ_m Y_m. The estimate moves by S_m δ_m with
 
     S_m = (AᵀA)⁻¹ Aᵀ (Y_m / σ),    ΔC = S R Sᵀ,
 
@@ -32,12 +31,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.drive_gains.estimate import (
-    DriveGainOptions,
-    coupling_matrix,
-    identify_drive_gains,
-    with_torque,
-)
+from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, identify_drive_gains, with_torque
 from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import FilterPlan
@@ -48,17 +42,17 @@ from joint_dynamics.identification.regression.methods import SolvedProblem
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.settings.base import per_joint
+from joint_dynamics.settings.base import per_joint, refusal
 
+# Relative standard deviation of gains without a stated one: those of data sheets are uncertain by about 10 % [G II.E],
+# as a uniform distribution.
 ASSUMED = 0.10 / 3**0.5
-"""Relative standard deviation of gains whose own is not stated: a manufacturer's are uncertain by about 10 % [G
-II.E], as a uniform distribution."""
 
 
 def stated_or_assumed(
     stated: float | Mapping[str, float] | None, gains: Mapping[str, float] | None, recordings: Sequence[Recording]
 ) -> tuple[float | Mapping[str, float], str | None]:
-    """Return the relative standard deviation of drive gains and, where it is `ASSUMED`, a note that says so.
+    """Return the relative standard deviation of drive gains and a note where it is `ASSUMED`.
 
     It is assumed where none is stated and `gains` turn currents into torques; recorded torques have none.
     """
@@ -84,7 +78,7 @@ def gain_covariance(deviation: float | Mapping[str, float], joint_names: Sequenc
 
 @dataclass(frozen=True)
 class GainUncertainty:
-    """What errors of the gains do to the robot's parameters; see the module.
+    """Effect of errors of the gains on the robot's parameters; see the module.
 
     Attributes
     ----------
@@ -113,7 +107,7 @@ def motor_part(tau: FloatArray, coupling: FloatArray) -> FloatArray:
 
 
 def gain_sensitivity(blocks: Iterable[Block], solution: Solution, coupling: FloatArray) -> FloatArray:
-    """Return S (b, n), the change of each parameter per share that each motor's gain is off.
+    """Return S (b, n), the change of each parameter per relative error of each motor's gain.
 
     Parameters
     ----------
@@ -131,7 +125,7 @@ def gain_sensitivity(blocks: Iterable[Block], solution: Solution, coupling: Floa
 
 @dataclass(frozen=True)
 class ConvertedRecordings:
-    """Recordings in N·m wherever a conversion was asked for.
+    """Recordings in N·m, after the conversion.
 
     Attributes
     ----------
@@ -156,7 +150,7 @@ class ConvertedRecordings:
     notes: list[str] = field(default_factory=list)
 
     def uncertainty(self, model: RobotModel, solved: SolvedProblem) -> GainUncertainty | None:
-        """Return what the uncertainty of the gains adds to the deviations of a solution, None where nothing."""
+        """Return the effect of uncertain gains on a solution; None: the gains count as exact."""
         if self.covariance is None:
             return None
         coupling = coupling_matrix(model)
@@ -171,7 +165,7 @@ def to_torques(
     settings: IdentificationSettings,
     say: Callable[[str], None],
 ) -> ConvertedRecordings:
-    """Turn currents into torques where that takes more than a factor per joint, with the uncertainty of the gains.
+    """Convert currents of coupled drives, or with unknown gains, to torques; with the uncertainty of the gains.
 
     The method `tls` identifies the gains; known gains of coupled drives turn motor currents into joint torques. All
     other currents are converted by `observe`, with the gains of the settings.
@@ -218,6 +212,8 @@ def _identified(
             'tls: expected the weighed mass of the payload (--payload-mass, or payload.mass in the configuration),'
             ' found none'
         )
+    if settings.options:
+        raise refusal('identification.options', 'none for tls since 0.3.0: its solver is mixed', settings.options)
     gains = identify_drive_gains(
         model,
         data.training,
@@ -227,18 +223,17 @@ def _identified(
         prior=settings.drive_gains,
         terms=settings.terms,
         rest_speed=settings.rest_speed,
-        solver=DriveGainOptions.from_mapping(settings.options).solver,
     )
     payload = as_body(gains.payload, notes).summary()
     return gains.by_joint, gains.relative_covariance, gains.summary(), payload
 
 
 def as_body(payload: PayloadParameters, notes: list[str]) -> PayloadParameters:
-    """Return the nearest payload that is a body, or the estimate with a note why not."""
+    """Return the nearest possible body, or the estimate with a note why not."""
     try:
         return payload_body(payload)
     except JointDynamicsError as error:
-        notes.append(f'the payload as estimated is no body: {error}')
+        notes.append(f'the estimated payload is not a possible body: {error}')
         return payload
 
 

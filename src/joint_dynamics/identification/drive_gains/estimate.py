@@ -32,7 +32,6 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     split,
 )
 from joint_dynamics.identification.drive_gains.total_least_squares import (
-    SOLVERS,
     GainSolution,
     mixed,
     total_least_squares,
@@ -45,11 +44,9 @@ from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.settings import Settings, setting
 from joint_dynamics.settings.base import per_joint
 
-MAX_DEVIATION_PERCENT = 10.0
-"""Deviation of a gain [%] above which it is no better than the manufacturer's, off by up to 10 % [G III.A]."""
+MAX_DEVIATION_PERCENT = 10.0  # %, largest useful deviation of a gain: data sheets are off by up to 10 % [G III.A]
 
 
 @dataclass(frozen=True)
@@ -71,9 +68,7 @@ class DriveGains:
     solution : GainSolution
         all unknowns x = [g; χ; χ_uL].
     by_solver : dict of (n,) array
-        the gains by each of `SOLVERS` [N·m/A].
-    solver : str
-        the one whose result is in `gains`.
+        the gains by `mixed`, `tls` and `wls` [N·m/A], see `total_least_squares`; `gains` are those by `mixed`.
     """
 
     joint_names: tuple[str, ...]
@@ -85,7 +80,6 @@ class DriveGains:
     payload: PayloadParameters
     solution: GainSolution
     by_solver: Mapping[str, FloatArray]
-    solver: str
 
     @property
     def by_joint(self) -> dict[str, float]:
@@ -141,7 +135,7 @@ def motor_currents(model: RobotModel, recording: Recording, prior: FloatArray | 
     Raises
     ------
     JointDynamicsError
-        For a recording with neither.
+        For a recording without torque and current.
     """
     if recording.current is not None:
         return recording.current
@@ -158,7 +152,7 @@ def poorly_determined_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[Re
     return [
         Reason(
             'drive_gain_deviation',
-            f'the loaded recording does not show the drive gain of {name}: deviation '
+            f'the loaded recordings do not determine the drive gain of {name}: deviation '
             + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %')
             + f', expected at most {MAX_DEVIATION_PERCENT:g} %',
         )
@@ -190,8 +184,7 @@ class CurrentSystem:
         self.values, self.known = known_payload(known)
         if not self.known.any() or not self.values[self.known].any():
             raise JointDynamicsError(
-                "drive gains: expected the payload's weighed mass or more of its parameters, found none that is not"
-                ' zero'
+                "drive gains: expected the payload's weighed mass or further known parameters, found only zeros"
             )
         self.matrix = coupling_matrix(robot.model)
         self.decouple = np.linalg.inv(self.matrix).T
@@ -235,15 +228,6 @@ def current_observations(
     ]
 
 
-@dataclass(frozen=True)
-class DriveGainOptions(Settings):
-    """Further settings of the method `tls`."""
-
-    SECTION = 'identification.options'
-
-    solver: str = setting('mixed', 'how the homogeneous system is solved, see total_least_squares', choices=SOLVERS)
-
-
 def identify_drive_gains(
     model: RobotModel,
     recordings: Sequence[Recording],
@@ -254,7 +238,6 @@ def identify_drive_gains(
     prior: Mapping[str, float] | None = None,
     terms: Sequence[Any] = (),
     rest_speed: float = 0.01,
-    solver: str = 'mixed',
 ) -> DriveGains:
     """Identify drive gains, robot and payload from currents of the unloaded and the loaded robot.
 
@@ -271,11 +254,9 @@ def identify_drive_gains(
     prior
         {joint: gain [N·m/A]}.
     terms
-        further terms; those that depend on a solution (load, hysteresis) are left out here.
+        further terms; those of a solution (load, hysteresis) are ignored here.
     rest_speed
         rad/s, below which a motor rests.
-    solver
-        one of `SOLVERS`, see `total_least_squares`.
 
     Raises
     ------
@@ -288,22 +269,15 @@ def identify_drive_gains(
     if len({recording.current is not None for recording in (*recordings, *loaded)}) > 1:
         raise JointDynamicsError('drive gains: expected currents in all recordings or in none, found both')
     before = None if prior is None else per_joint(prior, model.joint_names, 'drive_gains', others=True)
-    # terms that need a load torque or a share of Coulomb friction need torques first: they come in once the gains are
-    # there
+    # Terms of a load torque or of a share of Coulomb friction need torques, hence gains: they follow later.
     unloaded, carrying = (current_observations(model, group, plan, before) for group in (recordings, loaded))
     robot = Problem(model, unloaded, terms).without_state()
     system = CurrentSystem(robot, payload_problem(robot, carrying), known, rest_speed)
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
-    x_total, spread_total = total_least_squares(triangles, start)
-    regression = mixed(triangles, system.blocks, system.optional, start)
+    best = mixed(triangles, system.blocks, system.optional, start)
     n, b = model.n, robot.columns
-    solutions = {
-        'mixed': regression,
-        'tls': GainSolution(x_total, spread_total, start.inflation),
-        'wls': GainSolution(start.chi, start.inverse, start.inflation),
-    }
-    best = solutions[solver]
+    by_solver = {'mixed': best.x, 'tls': total_least_squares(triangles, start), 'wls': start.chi}
     std = np.where(np.isfinite(best.inflation), np.sqrt(np.maximum(np.diag(best.covariance), 0.0)), np.inf)
     values, payload_std = system.values.copy(), np.zeros(COUNT)
     values[~system.known], payload_std[~system.known] = best.x[n + b :], std[n + b :]
@@ -318,6 +292,5 @@ def identify_drive_gains(
         best.covariance[n : n + b, n : n + b],
         PayloadParameters(values, payload_std, system.known, spread),
         best,
-        {name: solution.x[:n] for name, solution in solutions.items()},
-        solver,
+        {name: x[:n] for name, x in by_solver.items()},
     )

@@ -14,7 +14,7 @@
 
 """A payload's parameters from recordings of the loaded robot, the robot known [G II.D, Khalil et al. 2007].
 
-And whether all of them carry the same payload.
+The recordings are also checked for different payloads.
 """
 
 from __future__ import annotations
@@ -78,13 +78,12 @@ def identify_payload(
     covariance
         (b, b) of chi; None: chi counts as exact.
     gains
-        uncertainty of the drive gains of robot and payload alike, left out of that covariance. Deviations hold under
-        correlation in time.
+        uncertainty of the drive gains of robot and payload, in addition to that covariance.
     joint
-        that moves the link it hangs on; None: the last one.
+        of the payload's link; None: the last one.
     position
-        (3,) where it hangs, in that joint's frame [m]: its mass is the only unknown, as a point's, also by each joint
-        alone; None: unknown.
+        (3,) of the payload in that joint's frame [m]: a point mass is the only unknown, also by each joint alone;
+        None: unknown.
 
     Raises
     ------
@@ -114,8 +113,8 @@ def identify_payload(
             if covariance is not None:
                 pull += np.einsum('jus,jbs->ub', weighted, W, optimize=True)
             if gains is not None:
-                # a gain that is off scales the torque of the loaded robot and, through its parameters, what is taken
-                # off it
+                # A wrong gain scales the torque of the loaded robot and, through the parameters, the prediction of the
+                # bare one.
                 change = motor_part(block.tau, gains.coupling) - np.einsum(
                     'jbs,bm->jms', W, gains.sensitivity, optimize=True
                 )
@@ -142,7 +141,7 @@ def identify_payload(
 
 
 def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, str, str]]:
-    """Return what a payload at the last link leaves over of torques in motion, Σ (N·m)², with its code and text.
+    """Return the residual of torques in motion with a payload at the last link, Σ (N·m)², with code and text.
 
     In all recordings, then in each one alone where there are several. fits: of the problem's observations, without the
     payload.

@@ -12,25 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-r"""Drive gains, robot and payload at once from currents: the homogeneous system and three solvers [G III].
+"""Drive gains, robot and payload at once from currents: the homogeneous system and three solvers [G III].
 
-Every row says g_m i_m − w χ − w_uL χ_uL = w_kL χ_kL, in which only the known part of the payload has a scale.
-Joint rows are turned into motor rows first (τ_motor = C⁻ᵀ τ_joint, C the drives' coupling), so that each row holds one
-current. Unknowns x = [g; χ; χ_uL].
+Each row holds one current: g_m i_m − w χ − w_uL χ_uL = w_kL χ_kL, with unknowns x = [g; χ; χ_uL]; joint rows of coupled
+drives become motor rows by τ_motor = C⁻ᵀ τ_joint. `weighted_least_squares` takes the currents as exact
+regressors, so that their noise attenuates the gains. `total_least_squares` takes all columns as equally noisy, as
+published. `mixed` takes only the currents as noisy: from a closed form, Gauss-Newton minimises the residual of the
+currents,
 
-- `wls`: least squares of that system [G eq 15-16]. Currents are regressors there, and their noise attenuates the gains.
-- `tls`: total least squares as published [G eq 17-23], the noise taken alike in all columns (of norm 1, so that no unit
-  matters).
-- `mixed`: mixed LS-TLS. Only the currents are noisy, each with its own variance; the closed form is the eigenvector of
-  the smallest eigenvalue of the current columns' part outside the exact columns, against their noise. From there a
-  Gauss-Newton iteration takes into account that a row holds the noise of one current only:
+    min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m²,    s_m the deviation of current m.
 
-      min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m²,
-
-  s_m the deviation of current m from its own residual. That is ordinary regression of the currents, unbiased whatever
-  weights are used, and its deviations are those of `covariance`.
-
-All work is done on the triangles, one per motor, of [i_m, −W, −W_uL | W_kL χ_kL].
+docs/explanation/drive_gains.md compares them.
 """
 
 from __future__ import annotations
@@ -48,9 +40,8 @@ from joint_dynamics.identification.regression.least_squares import RANK, Solutio
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import Triangles
 
-SOLVERS = ('mixed', 'tls', 'wls')
-ITERATIONS = 50
-CONVERGED = 1e-9
+ITERATIONS = 50  # most Gauss-Newton steps
+CONVERGED = 1e-9  # largest relative change of a gain in the last step
 
 
 @dataclass(frozen=True)
@@ -143,8 +134,8 @@ def deviations(triangles: Triangles, x: FloatArray) -> tuple[FloatArray, FloatAr
 
 def _no_scale() -> JointDynamicsError:
     return JointDynamicsError(
-        'drive gains: expected a known payload that shows in the loaded recording, found no trace of it, so that '
-        'nothing sets the scale'
+        'drive gains: expected a known payload that shows in the loaded recording, found none: '
+        'the scale of the gains is unknown'
     )
 
 
@@ -162,42 +153,28 @@ def weighted_least_squares(triangles: Triangles, optional: FloatArray) -> Soluti
     return wls(homogeneous(triangles), optional)
 
 
-def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArray, FloatArray]:
-    """Return x and its covariance by [G eq 17-23], rows weighted by the WLS solution `start`, columns scaled to norm 1.
+def total_least_squares(triangles: Triangles, start: Solution) -> FloatArray:
+    """Return x by [G eq 17-23], rows weighted by the WLS solution `start`, columns scaled to norm 1.
 
-    Weights are never taken again from the homogeneous solution: a gain collapses to zero. The covariance is the
-    published one, which takes all columns as equally noisy and is too optimistic where they are not.
+    The weights are not iterated: with those of the homogeneous solution a gain collapses to zero.
     """
     whole = homogeneous(triangles)
     W = scipy.linalg.qr(whole.stacked(start.sigma, start.rest_sigma), mode='r')[0]
     W[:, -1] *= -1  # g i − w χ − w_uL χ_uL − w_kL χ_kL = 0
     scale = np.linalg.norm(W, axis=0)
     shown = scale > 0
-    _, s, Vt = np.linalg.svd(W[:, shown] / scale[shown])
-    last = Vt[-1]
+    last = np.linalg.svd(W[:, shown] / scale[shown])[2][-1]
     if not abs(last[-1]) >= 1e-12:
         raise _no_scale()
-    scaled = last / last[-1]
     x = np.zeros(W.shape[1])
-    x[shown] = scaled / scale[shown] * scale[-1]
-    free = max(whole.rows - int(shown.sum()), 1.0)
-    closest = (W[:, shown] / scale[shown]) @ (np.eye(len(last)) - np.outer(last, last))
-    spread = (
-        s[-1] ** 2
-        / free
-        * (1 + scaled[:-1] @ scaled[:-1])
-        * np.linalg.pinv(closest[:, :-1].T @ closest[:, :-1], rcond=1e-14)
-    )
-    factor = scale[-1] / scale[shown][:-1]
-    covariance = np.zeros((len(x) - 1, len(x) - 1))
-    covariance[np.ix_(shown[:-1], shown[:-1])] = spread * np.outer(factor, factor)
-    return x[:-1], covariance
+    x[shown] = last / last[-1] / scale[shown] * scale[-1]
+    return x[:-1]
 
 
 def _noise_power(triangles: Triangles, start: Solution) -> FloatArray:
     """Return the squared norm (n,) of the noise in each weighted current column.
 
-    It is what a regression of the current on its own motor's columns leaves: no gain is in it, so nothing attenuates.
+    It is the residual of a regression of the current on its own motor's columns, without any gain.
     """
     power = np.zeros(len(triangles.counts))
     for m, factor in enumerate(triangles.factors):
@@ -239,7 +216,7 @@ def mixed_start(triangles: Triangles, start: Solution) -> FloatArray:
 def mixed(
     triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional: FloatArray, start: Solution
 ) -> GainSolution:
-    """Return the mixed LS-TLS solution with deviations that hold under correlation in time.
+    """Return the mixed LS-TLS solution; its deviations hold under correlation in time.
 
     Parameters
     ----------
@@ -271,8 +248,8 @@ def mixed(
             break
     else:
         raise JointDynamicsError(
-            f'drive gains: expected convergence, found none after {ITERATIONS} iterations; the motions do not tell '
-            f'gains and payload apart'
+            f'drive gains: expected convergence, found none after {ITERATIONS} iterations; the motions do not '
+            f'separate gains and payload'
         )
     solution = replace(solution, chi=x)
     covariance = sandwich(lambda: linearised_blocks(blocks(), x, n), solution)

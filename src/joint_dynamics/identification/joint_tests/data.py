@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The signals of one joint that its tests need, taken from a recording of the robot."""
+"""Signals of one joint, from a recording of the robot."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class JointData:
                 raise JointDynamicsError(f'{self.name}: {self.joint}: expected {wanted[name]}, found none')
 
     def friction(self) -> FloatArray:
-        """Return what friction takes at constant speed, (N,) [N·m]: motor torque less transmission torque where known.
+        """Return the friction torque at constant speed, (N,) [N·m]: motor torque less transmission torque where known.
 
         Raises JointDynamicsError without a motor torque.
         """

@@ -16,16 +16,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.friction_motion import ONE_DIRECTION, identify_friction_from_motion
 from joint_dynamics.identification.joint_tests.plateaus import Plateau, PlateauSettings, find_plateaus, group_speeds
 from joint_dynamics.identification.joint_tests.result import (
     JointTestResult,
@@ -42,19 +41,16 @@ from joint_dynamics.settings import Settings, setting
 
 @dataclass(frozen=True)
 class FrictionSettings(Settings):
-    """Which samples friction is read from, and by which map over speed.
+    """The map of friction over speed.
 
-    The model `auto` is the best by the Bayesian information criterion that the number of speeds allows; the method
-    `motion` is that of `friction_motion`.
+    The model `auto` is the best by the Bayesian information criterion, among those with enough speeds.
     """
 
     SECTION = 'joint.friction'
+    GONE: ClassVar[Mapping[str, str]] = {
+        'method': 'friction is read from plateaus of speed; for any motion use joint-dynamics identify'
+    }
 
-    method: str = setting(
-        'plateaus',
-        'plateaus of speed, or motion: all samples, ramps too; Coulomb, viscous and inertia only',
-        choices=('plateaus', 'motion'),
-    )
     model: str = setting(
         'auto', 'map over speed; auto: the best that the number of speeds allows', choices=('auto', *MODELS)
     )
@@ -81,13 +77,11 @@ def identify_friction(
     Raises
     ------
     JointDynamicsError
-        Without a motor torque, and for plateaus at fewer speeds than the model has terms.
+        Without a motor torque.
     NotReliableError
-        Without a plateau.
+        For plateaus at fewer speeds than the model has terms.
     """
     settings = settings or FrictionSettings()
-    if settings.method == 'motion':
-        return identify_friction_from_motion(recordings, settings.plateaus.min_speed)
     plateaus = find_plateaus(recordings, settings.plateaus)
     omega = np.array([item.speed for item in plateaus])
     torque = np.array([item.torque for item in plateaus]) - _known_parts(plateaus, base)
@@ -95,7 +89,8 @@ def identify_friction(
     result = JointTestResult('friction', recordings[0].joint)
     both = omega.min() < 0 < omega.max()
     speeds = int(np.unique(group_speeds(np.abs(omega))).size)
-    maps = _candidates(omega, torque, std, both, speeds, settings.model, result)
+    models = _allowed(settings.model, speeds, omega.size, both, recordings[0].joint)
+    maps = [fit_speed_map(omega, torque, std, model, both) for model in models] or [_single_level(omega, torque, std)]
     best = min(maps, key=lambda item: item.bic)
     result.parameters.update(best.values)
     result.quality.update(
@@ -133,55 +128,41 @@ def _known_parts(plateaus: Sequence[Plateau], base: FrictionModel | None) -> Flo
     return known
 
 
-def _candidates(
-    omega: FloatArray, torque: FloatArray, std: FloatArray, both: bool, speeds: int, model: str, result: JointTestResult
-) -> list[SpeedMap]:
-    """Models the data allows: as many different speeds as terms, or the one asked for."""
-    if model != 'auto':
-        if speeds < len(MODELS[model]):
-            raise JointDynamicsError(
-                f'friction: expected plateaus at {len(MODELS[model])} speeds or more for the model {model}, found '
-                f'{speeds}'
-            )
-        return [fit_speed_map(omega, torque, std, model, both)]
-    maps = []
-    for name, terms in MODELS.items():
-        if speeds >= len(terms) and omega.size > len(terms) + both:
-            maps.append(fit_speed_map(omega, torque, std, name, both))
-    if not maps:
-        # One plateau: its mean is all there is; its deviation is that of the mean.
-        if omega.size > 2:
-            raise JointDynamicsError(
-                f'friction: expected plateaus at more speeds, found {omega.size} plateaus at {speeds}'
-            )
-        maps.append(_single_level(omega, torque, std))
-    result.quality['parameters_allowed'] = max(len(MODELS[item.model]) for item in maps)
-    return maps
+def _allowed(model: str, speeds: int, plateaus: int, both: bool, joint: str) -> list[str]:
+    """Return the models with as many speeds as terms and more plateaus than parameters; none for one or two plateaus.
+
+    Raises NotReliableError where the plateaus do not allow the model asked for.
+    """
+    asked = [*MODELS] if model == 'auto' else [model]
+    allowed = [name for name in asked if speeds >= len(MODELS[name]) and plateaus > len(MODELS[name]) + both]
+    if not allowed and (model != 'auto' or plateaus > 2):
+        terms = len(MODELS[asked[0]])
+        raise NotReliableError(
+            f'friction: {joint}: expected {terms + both + 1} plateaus or more, at {terms} speeds or more, for the model'
+            f' {asked[0]}, found {plateaus} at {speeds}: record more constant speeds'
+        )
+    return allowed
 
 
 def _single_level(omega: FloatArray, torque: FloatArray, std: FloatArray) -> SpeedMap:
+    """Return the mean friction of one or two plateaus."""
     level = float(np.mean(np.sign(omega) * torque))
-    spread = float(np.sqrt(np.mean(std**2) / omega.size))
-    return SpeedMap(
-        'coulomb',
-        {'F_C': Value(level, spread, 'N·m')},
-        FrictionModel({'F_C0': level}),
-        float('nan'),
-        0.0,
-        torque - np.sign(omega) * level,
-        (),
-    )
+    values = {'F_C': Value(level, float(np.sqrt(np.mean(std**2) / omega.size)), 'N·m')}
+    residual = torque - np.sign(omega) * level
+    return SpeedMap('coulomb', values, FrictionModel({'F_C0': level}), float('nan'), 0.0, residual, ())
 
 
 def _add_reasons(
     result: JointTestResult, plateaus: Sequence[Plateau], best: SpeedMap, both: bool, speeds: int, source: str
 ) -> None:
     if not both:
-        result.reasons.append(ONE_DIRECTION)
+        result.reasons.append(
+            'one direction only: Coulomb friction cannot be distinguished from a torque offset or an error in gravity'
+        )
     if speeds == 1:
         result.reasons.append(
-            f'one speed only ({abs(plateaus[0].speed):.3g} rad/s): Coulomb and viscous friction cannot be told apart, '
-            'F_C is the whole friction at that speed'
+            f'one speed only ({abs(plateaus[0].speed):.3g} rad/s): F_C is the whole friction at that speed, viscous'
+            ' friction included'
         )
     steepest = max(plateaus, key=lambda item: abs(item.trend) / max(abs(item.torque), 1e-12))
     if abs(steepest.trend) > 0.5 * abs(steepest.torque):

@@ -16,23 +16,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.arrays import IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
-from joint_dynamics.identification.joint_tests.slip_fit import METHODS, SlipData, SlipFit, fit_maxwell_slip
+from joint_dynamics.identification.joint_tests.slip_fit import SlipData, SlipFit, fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.transmission_maps import (
     TransmissionMaps,
     fit_transmission_maps,
     travel_since_reversal,
 )
-from joint_dynamics.joint import FourierSeries, FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
@@ -42,26 +42,26 @@ class HysteresisSettings(Settings):
     """Maps of backlash and kinematic error, and the fit of the Maxwell-slip operators."""
 
     SECTION = 'joint.hysteresis'
+    GONE: ClassVar[Mapping[str, str]] = {
+        'harmonics': 'the maps are tables; set points',
+        **dict.fromkeys(
+            ('methods', 'r_Delta', 'r_k'), 'Maxwell-slip is fitted by non-linear regression; set operators'
+        ),
+    }
 
     points: int = setting(240, 'points of the look-up tables per turn', lower=2, upper=100_000)
-    harmonics: int = setting(
-        0, 'above 0 Fourier series of that many terms are stored instead of tables', lower=0, upper=12
-    )
     settle: float = setting(
         4e-3, 'travel past a reversal before the deformation counts; grows to 2.2 𝓑 by itself', 'rad', lower=0
     )
     operators: int = setting(4, 'of the Maxwell-slip model', lower=1, upper=100)
-    r_Delta: float = setting(4.0, 'ratio of the limits of successive operators', above=0)
-    r_k: float = setting(2.0, 'ratio of the stiffnesses of successive operators', above=0)
-    methods: tuple[str, ...] = setting(METHODS, 'fits that compete', choices=METHODS)
     estimation_fraction: float = setting(
         0.4,
-        'share of the samples of one recording that the fits see, the rest validates; of several the last validates',
+        'share of the samples of one recording used for the fit, the rest validates; of several the last validates',
         above=0,
         upper=1,
     )
     min_coverage: float = setting(
-        0.95, 'share of the turn that both directions must cover for a reliable result', lower=0, upper=1
+        0.95, 'share of the turn covered by both directions; a smaller one is a warning', lower=0, upper=1
     )
     seed: int = setting(0, 'of the global search', lower=0)
 
@@ -72,7 +72,7 @@ def identify_hysteresis(
     base: FrictionModel | None = None,
     stiffness: TorsionalStiffness | None = None,
 ) -> JointTestResult:
-    """Identify maps of kinematic error and backlash, and Maxwell-slip in four ways, judged on data not fitted to.
+    """Identify maps of kinematic error and backlash, and Maxwell-slip, which held-out data judge.
 
     Without a motor torque in the recordings only the maps are identified. The rotor's inertia is fitted beside
     Maxwell-slip.
@@ -96,7 +96,7 @@ def identify_hysteresis(
     settings = settings or HysteresisSettings()
     result = JointTestResult('hysteresis', recordings[0].joint)
     maps = fit_transmission_maps(recordings, settings.points, settings.settle, stiffness)
-    error, backlash = _shapes(maps, settings, result)
+    error, backlash = maps.kinematic_error, _positive(maps, result)
     amplitude, width = np.ptp(error.tables[0][maps.covered]) / 2, backlash.tables[0][maps.covered]
     for name, value, std in (
         ('kinematic_error_amplitude', amplitude, maps.kinematic_error_std),
@@ -114,11 +114,14 @@ def identify_hysteresis(
     )
     if coverage < settings.min_coverage:
         result.warnings.append(
-            f'both directions cover {100 * coverage:.0f} % of a turn; elsewhere the maps only go on smoothly'
+            f'both directions cover {100 * coverage:.0f} % of a turn; elsewhere the maps are extrapolated'
         )
     result.document = {
-        'kinematic_error': _map_document(error, maps.kinematic_error_std, maps.covered, settings),
-        'backlash': _map_document(backlash, maps.backlash_std, maps.covered, settings),
+        name: table.to_dict() | {'standard_deviations': std.tolist(), 'coverage': coverage}
+        for name, table, std in (
+            ('kinematic_error', error, maps.kinematic_error_std),
+            ('backlash', backlash, maps.backlash_std),
+        )
     }
     _plot_maps(result, recordings, maps, error, backlash)
     if all(data.tau is not None for data in recordings):
@@ -128,20 +131,9 @@ def identify_hysteresis(
     return result
 
 
-def _shapes(
-    maps: TransmissionMaps, settings: HysteresisSettings, result: JointTestResult
-) -> tuple[PeriodicMap, PeriodicMap]:
-    """Maps as they will be stored; the backlash kept above zero, where E-GMS divides by it."""
-    error, backlash = maps.kinematic_error, maps.backlash
-    grid = np.arange(settings.points) * 2 * np.pi / settings.points
-    if settings.harmonics:
-        error, backlash = (
-            FourierSeries.fit(grid[maps.covered], item.tables[0][maps.covered], settings.harmonics).tabulate(
-                settings.points
-            )
-            for item in (error, backlash)
-        )
-    table = backlash.tables[0]
+def _positive(maps: TransmissionMaps, result: JointTestResult) -> PeriodicMap:
+    """Return the backlash kept above zero, where E-GMS divides by it."""
+    table = maps.backlash.tables[0]
     typical = float(np.median(table[maps.covered])) if maps.covered.any() else 0.0
     if not typical > 0:
         raise NotReliableError(
@@ -153,18 +145,7 @@ def _shapes(
         result.warnings.append(
             f'{int(low.sum())} points of the backlash map were below 5 % of its median and were raised to it'
         )
-    return error, PeriodicMap(np.maximum(table, 0.05 * typical))
-
-
-def _map_document(
-    item: PeriodicMap, std: FloatArray, covered: BoolArray, settings: HysteresisSettings
-) -> dict[str, Any]:
-    if settings.harmonics:
-        grid = np.arange(item.tables[0].size) * 2 * np.pi / item.tables[0].size
-        document = FourierSeries.fit(grid, item.tables[0], settings.harmonics).to_dict()
-    else:
-        document = item.to_dict() | {'standard_deviations': std.tolist()}
-    return document | {'coverage': float(covered.mean())}
+    return PeriodicMap(np.maximum(table, 0.05 * typical))
 
 
 def _slip_data(data: JointData, error: PeriodicMap, settle: float, base: FrictionModel | None) -> SlipData:
@@ -199,7 +180,7 @@ def _split(runs: list[SlipData], share: float, slipping: IntArray) -> tuple[list
     after = slipping[slipping >= run.start + int(share * (run.y.size - run.start))]
     if after.size == 0:
         raise NotReliableError(
-            'hysteresis: nothing is left to validate on; record longer, or lower estimation_fraction'
+            'hysteresis: expected samples for validation, found none; record longer, or lower estimation_fraction'
         )
     cut = int(after[0])
     return [run.part(slice(cut), run.start)], [run.part(slice(cut, None), direction=float(np.sign(run.omega[cut])))]
@@ -216,38 +197,33 @@ def _identify_slip(
     settle = max(settings.settle, 2.5 * float(backlash.tables[0].max()))
     runs = [_slip_data(data, error, settle, base) for data in recordings]
     estimation, validation = _split(runs, settings.estimation_fraction, _slipping(recordings[0], settle))
-    options = {name: getattr(settings, name) for name in ('operators', 'r_Delta', 'r_k', 'methods', 'seed')}
-    fits = fit_maxwell_slip(estimation, validation, backlash, **options)
-    result.quality['maxwell_slip'] = [fit.summary() for fit in fits.values()]
-    dynamic = [fit for fit in fits.values() if fit.limits is not None]
-    if not dynamic:
-        return
-    best = max(dynamic, key=lambda fit: fit.validation_percent)
-    result.quality['method'] = best.method
-    result.parameters['F_C0'] = Value(best.F_C, best.F_C_std, 'N·m')
+    fit, static = fit_maxwell_slip(estimation, validation, backlash, operators=settings.operators, seed=settings.seed)
+    result.quality['maxwell_slip'] = fit.summary()
+    result.quality['static_map'] = static.summary()
+    result.parameters['F_C0'] = Value(fit.F_C, fit.F_C_std, 'N·m')
     result.flag_insignificant(['F_C0'], 'friction is lost in the noise of the torque')
-    if 'static' in fits and best.validation_percent <= fits['static'].validation_percent:
+    if fit.validation_percent <= static.validation_percent:
         result.reasons.append(
-            f'Maxwell-slip ({best.validation_percent:.1f} %) explains the torque no better than the static map '
-            f'({fits["static"].validation_percent:.1f} %)'
+            f'Maxwell-slip ({fit.validation_percent:.1f} %) explains the torque no better than the static map '
+            f'({static.validation_percent:.1f} %)'
         )
-    assert best.limits is not None and best.stiffness is not None
-    document: dict[str, Any] = {'operators': int(best.limits.size)} | (
-        {'r_Delta': settings.r_Delta, 'r_k': settings.r_k}
-        if best.method == 'law'
-        else {'limits': best.limits.tolist(), 'stiffness': best.stiffness.tolist()}
-    )
+    assert fit.limits is not None and fit.stiffness is not None
+    document: dict[str, Any] = {
+        'operators': int(fit.limits.size),
+        'limits': fit.limits.tolist(),
+        'stiffness': fit.stiffness.tolist(),
+    }
     # The operators were fitted with the play for their length [M6 eq 15].
     measured = result.document['backlash']
     document['presliding'] = {key: measured[key] for key in measured.keys() - {'standard_deviations', 'coverage'}}
-    # A level from a test made for it stays; that of slow reversals only serves where there is none.
-    level = {'F_C0': best.F_C} if base is None else {}
+    # The level of a friction test is better than that of slow reversals.
+    level = {'F_C0': fit.F_C} if base is None else {}
     result.document['friction'] = {
         'parameters': level,
-        'standard_deviations': {'F_C0': best.F_C_std} if level else {},
+        'standard_deviations': {'F_C0': fit.F_C_std} if level else {},
         'maxwell_slip': document,
     }
-    _plot_loop(result, validation[0], best, fits.get('static'), backlash)
+    _plot_loop(result, validation[0], fit, static, backlash)
 
 
 def _plot_maps(
@@ -270,20 +246,20 @@ def _plot_maps(
     result.plot('backlash, half the width', 'motor angle θ [rad]', '[rad]', halves, width)
 
 
-def _plot_loop(
-    result: JointTestResult, run: SlipData, best: SlipFit, static: SlipFit | None, backlash: PeriodicMap
-) -> None:
+def _plot_loop(result: JointTestResult, run: SlipData, fit: SlipFit, static: SlipFit, backlash: PeriodicMap) -> None:
     """Torque over angle through the first reversals of the validation data."""
-    model = MaxwellSlip(1, backlash, limits=best.limits, stiffness=best.stiffness)
+    model = MaxwellSlip(1, backlash, limits=fit.limits, stiffness=fit.stiffness)
     model.reset(run.theta[0], run.direction)
     turns = np.flatnonzero(np.diff(np.sign(run.omega)))
     end = int(turns[min(3, turns.size - 1)]) + 1 if turns.size else run.y.size
-    H = model.run(run.theta[:end])
     rows = slice(0, end, max(1, end // 4000))
-    fit = best.F_C * H + best.smooth(run)[:end]
-    series = [Series('measured', run.theta[rows], run.y[rows]), Series(best.method, run.theta[rows], fit[rows], 'line')]
-    if static is not None:
-        flat = static.F_C * np.sign(run.omega) + static.smooth(run)
-        series.append(Series('static map', run.theta[rows], flat[:end][rows], 'line'))
-    labels = 'corrected motor angle [rad]', 'friction torque [N·m]'
-    result.plot('hysteresis on validation data', *labels, *series)
+    slip = fit.F_C * model.run(run.theta[:end]) + fit.smooth(run)[:end]
+    flat = static.F_C * np.sign(run.omega) + static.smooth(run)
+    result.plot(
+        'hysteresis on validation data',
+        'corrected motor angle [rad]',
+        'friction torque [N·m]',
+        Series('measured', run.theta[rows], run.y[rows]),
+        Series('Maxwell-slip', run.theta[rows], slip[rows], 'line'),
+        Series('static map', run.theta[rows], flat[rows], 'line'),
+    )

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One joint's physics from a test made for it: from recordings of the robot to a result and a description.
+"""One joint's physics from a dedicated test: from recordings of the robot to a result and a description.
 
-A test by name has its settings, takes from a description what is known, and its result is merged into it.
+Each test has a name and its settings. Known parts of the description are subtracted, and the result is merged into it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from joint_dynamics.settings import Settings, declarations, refusal, setting
 
 @dataclass(frozen=True)
 class JointSettings(Settings):
-    """The section `joint` of a configuration: what all tests need, and a section for each test."""
+    """The section `joint` of a configuration: common settings, and a section for each test."""
 
     SECTION = 'joint'
 
@@ -81,15 +81,14 @@ def run_test(
     settings
         of this test.
     part
-        this joint's part of a dynamics description, where there is one: friction, maps and stiffness known already are
-        taken off first.
+        of a dynamics description, for this joint: its friction, maps and stiffness are subtracted first.
 
     Raises
     ------
     JointDynamicsError
-        Where the recordings lack what the test needs.
+        For a missing signal or setting.
     NotReliableError
-        Where they do not show what the test identifies.
+        For data that do not determine the result.
     """
     prior = JointPrior.of(recordings[0].joint, part or {})
     for name in ('rotor_inertia', 'inertia'):
@@ -112,7 +111,7 @@ def run_test(
 
 @dataclass(frozen=True)
 class JointPrior:
-    """What a description says of one joint, as its arm has it; None what it does not say."""
+    """Description of one joint, in the units of its arm; None: not described."""
 
     friction: FrictionModel | None
     kinematic_error: PeriodicMap | None
@@ -123,19 +122,19 @@ class JointPrior:
 
     @classmethod
     def of(cls, joint: str, part: Mapping[str, Any]) -> JointPrior:
-        """Return what `part` of a description says of a joint."""
+        """Return the prior of one joint from its `part` of a description."""
         document = {'robot': {'joint_names': [joint]}, 'joints': {joint: apply_friction_scale(part)}}
         arm = Arm.of_joints(DynamicsDescription(document))
-        # A test takes off what it needs of the friction model; these have no part in it.
-        remarks = [f'{name}: not taken off' for name in arm.terms.names([joint])]
+        # Tests subtract the friction model only, not the further terms.
+        remarks = [f'{name}: not subtracted' for name in arm.terms.names([joint])]
         if arm.validity is not None:
-            remarks.append(f'joints.{joint}.validity: stays as it is; the test may have gone further')
+            remarks.append(f'joints.{joint}.validity: unchanged; the test may have gone further')
         maps, described = (arm.kinematic_error, arm.backlash), arm.stiffness
         error, backlash = (None if table is None else table.for_joint(0) for table in maps)
         if backlash is not None and backlash.tables[0].max() <= 2.0 * arm.backlash_deviation[0]:
-            # A width that may be none is no unit for what is lost: its share would be divided by next to nothing.
+            # The lost motion is a share of the width: a width of about zero gives no usable unit.
             backlash = None
-            remarks.append(f'joints.{joint}.backlash: within two deviations of zero, taken as not measured')
+            remarks.append(f'joints.{joint}.backlash: within two deviations of zero, ignored')
         return cls(
             arm.friction,
             error,
@@ -151,9 +150,9 @@ def merged_description(
 ) -> tuple[DynamicsDescription, list[str]]:
     """Put a test's result into a description, or into a new one of `joint_names` alone; return it with warnings.
 
-    A friction part that lacks the Coulomb level (a load or temperature test without a friction test before) cannot
-    stand alone: it is left out, with a warning. What was measured is the friction as it is now: the
-    present α of the description goes into its parameters, and is nominal afterwards (`arm.apply_friction_scale`).
+    A friction part without Coulomb level (of a load or temperature test without a friction test before) is omitted,
+    with a warning. The recordings show the present friction: the α of the description is multiplied into its
+    parameters, and nominal afterwards (`arm.apply_friction_scale`).
 
     Raises
     ------
@@ -169,15 +168,13 @@ def merged_description(
             continue
         friction = merge(apply_friction_scale(part).get('friction', {}), value)
         if 'quadrants' in friction and 'quadrants' not in value:
-            warnings.append(
-                f'joints.{result.joint}.friction.quadrants: still stand in the place of Coulomb and viscous friction'
-            )
+            warnings.append(f'joints.{result.joint}.friction.quadrants: still replace Coulomb and viscous friction')
         if 'F_C0' in friction.get('parameters', {}):
             part['friction'] = friction
         else:
             warnings.append(
-                'the friction is not in dynamics.yaml: it needs a Coulomb level; run the friction test first and'
-                ' give its dynamics.yaml with --description'
+                'the friction is not in dynamics.yaml: it has no Coulomb level; run the friction test first and give'
+                ' its dynamics.yaml with --description'
             )
     return DynamicsDescription(merged.document), warnings
 
@@ -194,8 +191,7 @@ def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-STILL = 0.05
-"""A joint that travels less than this share of the one that travels most does not count as moving."""
+STILL = 0.05  # largest travel of a joint at rest, as a share of the largest travel of all joints
 
 
 def identify_joint(
@@ -218,10 +214,10 @@ def identify_joint(
     joint
         its name; None: the only one that moves.
     robot
-        whose rigid-body torque is taken off, unless the recordings have a load torque of their own; None: as
-        `description` has it, or none.
+        whose rigid-body torque is subtracted, unless the recordings have a load torque; None: that of `description`,
+        or none.
     description
-        of earlier tests: what it says of the joint is taken off, and the result is added to a copy of it.
+        of earlier tests: its part of the joint is subtracted, and the result is added to a copy of it.
     settings
         of all tests (section `joint` of a configuration).
 
@@ -233,9 +229,9 @@ def identify_joint(
     Raises
     ------
     JointDynamicsError
-        Where recordings, robot and description do not fit together or lack what the test needs.
+        For recordings, robot and description that do not fit together, and for a missing signal or setting.
     NotReliableError
-        Where the recordings do not show what the test identifies.
+        For data that do not determine the result.
     """
     if test not in TESTS:
         raise refusal('test', f'one of {", ".join(TESTS)}', test)
@@ -264,23 +260,23 @@ def moving_joint(recordings: Sequence[Recording]) -> str:
     Raises
     ------
     JointDynamicsError
-        Where it is not one.
+        Where none or several move.
     """
     names = recordings[0].joint_names
     travel = np.max([np.ptp(recording.q, axis=0) for recording in recordings], axis=0)
     moving = [name for name, span in zip(names, travel, strict=True) if span > STILL * max(travel.max(), 1e-9)]
     if len(names) > 1 and len(moving) != 1:
         raise JointDynamicsError(
-            f'joint under test: expected one that moves, found {len(moving)}: {", ".join(moving)} (name it; on the '
+            f'joint under test: expected one moving joint, found {len(moving)}: {", ".join(moving)}; name it (on the '
             'command line with --joint)'
         )
     return names[0] if len(names) == 1 else moving[0]
 
 
 def _arm(robot: RobotModel | None, description: DynamicsDescription | None) -> tuple[Arm | None, list[str]]:
-    """Return the arm whose link torque is taken off, and a note on what of the description it does not use.
+    """Return the arm of the description or else of the URDF, and a note on ignored parts of the description.
 
-    As it was described before, else as the URDF has it; None where neither robot nor inertial parameters are known.
+    None: without robot and inertial parameters.
     """
     if description is None:
         return None if robot is None else Arm(robot), []

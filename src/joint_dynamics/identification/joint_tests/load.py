@@ -46,8 +46,8 @@ class LoadSettings(Settings):
     Attributes
     ----------
     gravity_error
-        when both directions were driven, a column τ_J takes up an error of the load torque itself (wrong mass or drive
-        gain), and an offset; friction changes sign with the direction, these do not.
+        with both directions, a column τ_J absorbs an error of the load torque itself (wrong mass or drive gain);
+        friction changes sign with the direction, this error does not.
     """
 
     SECTION = 'joint.load'
@@ -115,20 +115,12 @@ def identify_load(
             'rows': int(y.size),
             'load_range': load_range,
             'load_source': recordings[0].load_source,
-            'forms': [
-                {
-                    'form': key,
-                    'residual_rms': float(np.sqrt(np.mean(item.residual**2))),
-                    FORMS[key][0]: item[FORMS[key][0]],
-                    'std': item.deviation(FORMS[key][0]),
-                }
-                for key, item in fits.items()
-            ],
+            'residual_rms_by_form': {key: float(np.sqrt(np.mean(item.residual**2))) for key, item in fits.items()},
         }
     )
     if not rows.both_directions:
         result.reasons.append(
-            'one direction only: friction that grows with load cannot be told from an error of the load torque'
+            'one direction only: friction that grows with load cannot be distinguished from a wrong load torque'
         )
     result.flag_insignificant(
         [name], f'the load torque spans only {np.ptp(np.abs(rows.load)):.3g} N·m, or friction does not depend on it'
@@ -166,7 +158,7 @@ def _fit(rows: SteadyRows, y: FloatArray, form: str, known_speed: bool, settings
 
 
 def _levels(rows: SteadyRows) -> dict[str, FloatArray]:
-    """Columns of what each speed but the slowest adds to the level."""
+    """Return a column of the level of each speed, relative to the slowest."""
     labels = group_speeds(np.abs(rows.speed))
     return {f'level_{label}': np.sign(rows.speed) * (labels == label) for label in range(1, int(labels.max()) + 1)}
 

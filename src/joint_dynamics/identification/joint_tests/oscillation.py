@@ -12,16 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an oscillation of a joint tells: the damping of its transmission, and the dominant inertia.
+"""Damping of a transmission and dominant inertia, from oscillations of a joint.
 
-Damping is that of a free oscillation that decays, D = −2 B ln(A2/A1)/(t2 − t1) [patent 2, par. 23]. The patent takes
-two extrema; here a straight line through the logarithms of all of them gives the start, and a fit of the whole decay
-x = A e^{−λt} cos(2πft + ψ) + c the answer, D = 2 B λ. Both are reported.
+A free oscillation decays as x = A e^{−λt} cos(2πft + ψ) + c, with D = 2 B λ [patent 2, par. 23]. A straight line
+through the logarithms of all extrema starts the fit.
 
-Inertia is that which swings under a virtual spring, with and without friction [A eq 4.11, 5.12]. Undamped,
-I_d = K_p T_n²/(4π²). Its authors found it useless in practice, because no compensation of friction is ever perfect. The
-other value fits the oscillation with what friction is left: I q̈ + F_C sgn q̇ + F_V q̇ + τ_0 = τ with the measured
-torque τ (or −K_p (q − q_0) without one).
+Under a virtual spring the inertia follows from the period, I_d = K_p T_n²/(4π²) [A eq 4.11], if friction is compensated
+perfectly. The fit I q̈ + F_C sgn q̇ + F_V q̇ + τ_0 = τ needs no compensation [A eq 5.12]; without a measured torque,
+τ = −K_p (q − q_0).
 """
 
 from __future__ import annotations
@@ -49,13 +47,13 @@ from joint_dynamics.signals.filtering import central_difference, zero_phase_lowp
 
 @dataclass(frozen=True)
 class DampingSettings(Settings):
-    """What swings, and which of its oscillations count."""
+    """The swinging inertia, and the noise of the oscillation."""
 
     SECTION = 'joint.damping'
 
     inertia: float | None = setting(
         None,
-        'what swings, reflected to the joint: rotor B against a held link, B M/(B + M) when the link swings too',
+        'swinging inertia, joint side: rotor B against a held link, B M/(B + M) when the link swings too',
         'kg·m²',
         above=0,
         none='the rotor inertia of the description',
@@ -80,7 +78,7 @@ def oscillation_peaks(time: FloatArray, x: FloatArray, noise: float) -> tuple[Fl
         return np.zeros(0), np.zeros(0)
     extrema = extrema[np.argmax(np.abs(centred[extrema])) :]
     size = np.abs(centred[extrema])
-    # A decay falls; what rises again is another event or noise.
+    # A decay falls; a rise is another event or noise.
     rises = np.flatnonzero(size[1:] > 1.2 * size[:-1])
     keep = slice(int(rises[0]) + 1 if rises.size else None)
     return time[extrema[keep]], size[keep]
@@ -92,10 +90,10 @@ def turning_points(x: FloatArray, **bounds: float) -> IntArray:
 
 
 def identify_damping(recordings: Sequence[JointData], settings: DampingSettings | None = None) -> JointTestResult:
-    """Logarithmic decrement over all extrema of each recording, one straight line through ln A against time.
+    """Fit the decay of each free oscillation, of θ − q where both sides were measured, else of q.
 
-    Uses the deformation θ − q where both sides were measured, else q. The result is not reliable when the envelope
-    falls along a straight line rather than an exponential: dry friction, not damping.
+    The result is not reliable when the envelope falls along a straight line rather than an exponential: dry friction,
+    not damping.
 
     Parameters
     ----------
@@ -128,7 +126,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
             )
         decrement = -float(np.polyfit(time, np.log(size), 1, w=size)[0])
         rate, std, frequency, envelope = _fit_decay(data.time, x, time, size, decrement)
-        found.append((rate, 1.0 / max(std, 1e-12) ** 2, decrement, frequency))
+        found.append((rate, 1.0 / max(std, 1e-12) ** 2, frequency))
         line = np.polyfit(time, size, 1)
         misfit = float(np.sum((size - envelope) ** 2))
         straight = float(np.sum((size - np.polyval(line, time)) ** 2))
@@ -139,7 +137,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
             )
         series.append(Series(f'extrema of {data.name}', time, size))
         series.append(Series('exponential fit', time, envelope, 'line'))
-    rates, weights, decrements, frequencies = np.array(found).T
+    rates, weights, frequencies = np.array(found).T
     rate = float(np.average(rates, weights=weights))
     spread = float(np.sqrt(1.0 / np.sum(weights)))
     if len(rates) > 1:
@@ -147,12 +145,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
     D = Value(2 * settings.inertia * rate, 2 * settings.inertia * spread, 'N·m·s/rad')
     frequency = float(np.mean(frequencies))
     result.parameters.update(
-        {
-            'D': D,
-            'D_from_extrema': Value(2 * settings.inertia * float(np.mean(decrements)), None, 'N·m·s/rad'),
-            'decay_rate': Value(rate, spread, '1/s'),
-            'frequency': Value(frequency, None, 'Hz'),
-        }
+        {'D': D, 'decay_rate': Value(rate, spread, '1/s'), 'frequency': Value(frequency, None, 'Hz')}
     )
     result.quality.update(
         {'inertia': settings.inertia, 'recordings': len(recordings), 'damping_ratio': rate / (2 * np.pi * frequency)}
@@ -191,7 +184,7 @@ def _fit_decay(
 
 @dataclass(frozen=True)
 class InertiaSettings(Settings):
-    """How the oscillation was made and is read."""
+    """The virtual spring, and the filters of the oscillation."""
 
     SECTION = 'joint.inertia'
 
@@ -200,7 +193,7 @@ class InertiaSettings(Settings):
     )
     bandwidth: float = setting(10.0, "low-pass, in multiples of the oscillation's frequency", above=0)
     min_speed: float = setting(
-        0.02, 'slower samples are left out of the fit with friction (their sign is not known)', 'rad/s', lower=0
+        0.02, 'slower samples are ignored in the fit with friction: their direction is not known', 'rad/s', lower=0
     )
 
 

@@ -14,7 +14,7 @@
 
 """Stretches of constant speed, detected in a recording [A §5.3, M4 4.2.1], and their block means.
 
-The block means are the rows that the fits over load and temperature are made of.
+The fits over load and temperature use the block means as rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from joint_dynamics.settings import Settings, setting
 
 @dataclass(frozen=True)
 class PlateauSettings(Settings):
-    """When a stretch counts as constant speed."""
+    """Definition of constant speed."""
 
     SECTION = 'plateaus'
 
@@ -107,7 +107,7 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steady, [False]]).astype(int)))
     stretches = []
     for start, stop in zip(edges[::2], edges[1::2], strict=True):
-        # The first and last windows reach into the ramps; what lies half a window inside them does not.
+        # The first and last windows reach into the ramps; half a window inside is constant speed.
         first, end = start + half - half // 2, stop + half + half // 2
         travelled = np.abs(theta[first:end] - theta[first])
         first += int(np.searchsorted(np.maximum.accumulate(travelled), settings.settle))
@@ -126,7 +126,7 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
     JointDynamicsError
         Without a motor torque.
     NotReliableError
-        When there is none: a friction map cannot be drawn from a motion that never goes at constant speed.
+        When there is none.
     """
     settings = settings or PlateauSettings()
     plateaus = []
@@ -147,15 +147,15 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
                 )
             )
     if not plateaus:
-        instead = ': no plateau to read friction from; take all of the motion instead (joint.friction.method: motion)'
-        raise NotReliableError(_never_constant(recordings, settings) + instead)
+        raise NotReliableError(_never_constant(recordings, settings))
     return plateaus
 
 
 def _never_constant(recordings: Sequence[JointData], settings: PlateauSettings) -> str:
     return (
         f'{", ".join(data.name for data in recordings)}: {recordings[0].joint} has no stretch of constant speed of at '
-        f'least {settings.min_duration:g} s above {settings.min_speed:g} rad/s'
+        f'least {settings.min_duration:g} s above {settings.min_speed:g} rad/s; record constant speeds, or identify'
+        ' friction from any motion with joint-dynamics identify'
     )
 
 

@@ -14,13 +14,12 @@
 
 """Hamon's friction in the motor and generator quadrants beside the usual model, for one joint [H eq 27-43].
 
-With the rigid columns X (the torque per base parameter of the joint's motion, known payload torques included) the usual
-model is
+The usual model has the rigid columns X, the torque per base parameter, known payload torques included:
 
-    τ = X χ + F_C sgn q̇ + F_V q̇ + τ_off
+    τ = X χ + F_C sgn q̇ + F_V q̇ + τ_off.
 
-and the new one has the products P⁺X, P⁺E X, P⁻X, −P⁻E X with P⁺, P⁻ the quadrants and E = exp(−|q̇|/q̇_s), and four dry
-terms. It is linear once q̇_s is fixed; q̇_s follows from a line search on ‖ρ‖.
+The new one has the products P⁺X, P⁺E X, P⁻X, −P⁻E X and four dry terms, with the quadrants P⁺, P⁻ and
+E = exp(−|q̇|/q̇_s). It is linear for a fixed q̇_s, which a line search on ‖ρ‖ finds.
 """
 
 from __future__ import annotations
@@ -44,14 +43,10 @@ UNITS = {
     'F_V': 'N·m·s/rad',
     'dq_s': 'rad/s',
 }
-OVERSAMPLING = 5
-"""Rows per cut-off period."""
-GUARD = 8
-"""How many rows the zero-phase filter of 4th order smears a jump over."""
-MIN_SPEED = 5e-3
-"""rad/s below which a sample is in the stiction area."""
-SPEED_BOUNDS = (5e-3, 0.5)
-"""rad/s, of the line search of q̇_s."""
+OVERSAMPLING = 5  # rows per cut-off period
+GUARD = 8  # rows over which the zero-phase filter of 4th order smears a jump
+MIN_SPEED = 5e-3  # rad/s; slower samples are in the stiction area
+SPEED_BOUNDS = (5e-3, 0.5)  # rad/s, of the line search of q̇_s
 
 
 @dataclass(frozen=True)
@@ -178,7 +173,7 @@ def fit_quadrants(
         if not (np.any(sides > 0) and np.any(sides < 0)):
             raise NotReliableError(
                 f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): '
-                'c_m, c_g and tau_off cannot be told apart'
+                'c_m, c_g and tau_off cannot be distinguished'
             )
     all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY_PARAMETERS]
 
@@ -191,8 +186,7 @@ def fit_quadrants(
         return float((factor[-1, -1] * norms[-1]) ** 2)
 
     if dq_s is None:
-        # E must follow from the samples there are: below half the slowest speeds it is zero but for a few of them, and
-        # fits their noise.
+        # Below half the slowest speeds E is zero for nearly all samples, and would fit the noise of the others.
         low = np.log(max(SPEED_BOUNDS[0], 0.5 * float(np.quantile(np.abs(v), 0.05))))
         high = np.log(max(SPEED_BOUNDS[1], 2 * np.exp(low)))
         coarse = np.linspace(low, high, 12)
@@ -259,8 +253,7 @@ def identify_quadrants(recordings: Sequence[JointData], dq_s: float | None = Non
     )
     if gain < 2.0:
         result.reasons.append(
-            f'on data not used for the fit the residual falls by {gain:.1f} % only: no load dependence to be seen in'
-            ' the quadrants'
+            f'on held-out data the residual falls by {gain:.1f} % only: no significant load dependence'
         )
     order = np.argsort(load[fit.used])
     thin = order[:: max(1, order.size // 3000)]

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a test of one joint gives back: values with deviations, how good they are, whether reliable, what to draw.
+"""Result of a test of one joint: values with deviations, quality, reliability and plots.
 
-Values come from linear least squares by QR, with deviations that hold although residuals are correlated in time.
+Values come from linear least squares; their deviations count effective samples, since residuals are correlated in time.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def least_squares(
     U, s, Vt = np.linalg.svd(A / norms, full_matrices=False)
     if not s[-1] >= RANK_TOLERANCE * s[0]:
         mixed = [name for name, share in zip(names, Vt[-1], strict=True) if abs(share) > 0.1]
-        raise NotReliableError(f'the data cannot tell apart {", ".join(mixed)}')
+        raise NotReliableError(f'the data do not distinguish {", ".join(mixed)}')
     values = Vt.T @ ((U.T @ b) / s) / norms
     residual = b - A @ values
     inverse = (Vt.T / s**2) @ Vt / np.outer(norms, norms)
@@ -173,7 +173,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure, as data: title, labels of the axes with their units, and what is drawn; the report draws it."""
+    """One figure, as data: title, labels of the axes with their units, and series; the report draws it."""
 
     title: str
     x_label: str
@@ -192,15 +192,15 @@ class JointTestResult:
     quality
         plain numbers (fit in percent, residuals, spans, counts).
     warnings : list of texts
-        what the user should know.
+        for the user.
     reasons
-        why the result is not reliable (empty: it is).
+        against the reliability of the result; empty: it is reliable.
     document
         the joint's part of the dynamics description (docs/reference/joint_models.md).
     plots
         each map with data and fit.
     merged
-        the robot's description with the result added to it; None of a test that was run by itself.
+        the robot's description with the result added to it; None: not from `identify_joint`.
     """
 
     test: str
@@ -222,17 +222,17 @@ class JointTestResult:
 
     @property
     def reliable(self) -> bool:
-        """Whether nothing speaks against the result."""
+        """Whether no reason speaks against the result."""
         return not self.reasons
 
     def take(self, fit: LinearFit, units: Mapping[str, str]) -> None:
-        """Add the parameters of a fit that `units` names, as far as it has them."""
+        """Add the fitted parameters named by `units`."""
         for name, unit in units.items():
             if name in fit.names:
                 self.parameters[name] = Value(fit[name], fit.deviation(name), unit)
 
     def judge_fit(self, y: FloatArray, residual: FloatArray) -> None:
-        """Add how well `y` (N,) is fitted but for `residual` (N,), both [N·m] or [rad]."""
+        """Add fit and residual of `y` (N,), with `residual` (N,), both [N·m] or [rad]."""
         self.quality['fit_percent'] = nrmse_percent(y, y - residual)
         self.quality['residual_rms'] = float(np.sqrt(np.mean(residual**2)))
 
@@ -245,9 +245,7 @@ class JointTestResult:
         for name in names:
             item = self.parameters[name]
             if item.std is not None and abs(item.value) < deviations * item.std:
-                self.reasons.append(
-                    f'{name} = {item.value:.4g} ± {item.std:.2g} {item.unit} cannot be told from zero: {why}'
-                )
+                self.reasons.append(f'{name} = {item.value:.4g} ± {item.std:.2g} {item.unit} is not significant: {why}')
 
     def summary(self) -> dict[str, Any]:
         """All numbers under plain keys, for summary.json."""

@@ -12,19 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Four ways to identify Maxwell-slip, and the static map they have to beat [M4 4.4.3-4.4.5].
+"""Maxwell-slip by non-linear regression, and the static map that it has to beat [M4 4.4.3-4.4.5].
 
-Each predicts y = F_C H + (F_V1 ω + J ω̇ + offset) with H = Σ w_i δ_i/(𝓑Δ_i), Σ w_i = 1; w_i F_C is the slip torque of
-operator i.
-
-    static         H = sgn ω
-    law            Δ and k by the polynomial laws; only F_C fitted
-    lr_linear      Δ equally spaced, k by least squares, k ≥ 0 [Rizos and Fassois]
-    lr_polynomial  Δ by the polynomial law, k by least squares, k ≥ 0
-    nlr            Δ by global search (differential evolution), then simplex, 0 < Δ_1 < … < Δ_M; k by least squares
-                   inside
-
-All with the same data, the same viscous, inertia and offset columns, and starting where every operator slips.
+Both predict y = F_C H + (F_V1 ω + J ω̇ + offset) with H = Σ w_i δ_i/(𝓑Δ_i), Σ w_i = 1; w_i F_C is the slip torque of
+operator i. The static map has H = sgn ω. The non-linear regression searches 0 < Δ_1 < … < Δ_M by differential
+evolution, then by simplex; the stiffnesses k ≥ 0 follow from least squares at each step.
 """
 
 from __future__ import annotations
@@ -39,14 +31,13 @@ from scipy.optimize import differential_evolution, lsq_linear, minimize
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.result import least_squares, nrmse_percent
-from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
+from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits
 
-METHODS = ('static', 'law', 'lr_linear', 'lr_polynomial', 'nlr')
 UNBOUNDED_COLUMNS = 3  # columns beside the operators: ω, ω̇, 1
-# Smallest and largest limit the nonlinear search looks at, relative to 𝓑.
-LIMIT_RANGE = (1e-3, 1.5)
-# Rows for the global and for the local search: the path matters, not how often it was sampled.
-SEARCH_ROWS = (6000, 30000)
+LOWEST_LIMIT = 1e-3  # smallest limit Δ of the search, relative to 𝓑
+HIGHEST_LIMIT = 1.5  # largest limit Δ of the search, relative to 𝓑
+GLOBAL_ROWS = 6_000  # rows of the global search: the path matters, not the number of its samples
+LOCAL_ROWS = 30_000  # rows of the local search
 
 
 @dataclass(frozen=True)
@@ -56,7 +47,7 @@ class SlipData:
     Attributes
     ----------
     start
-        first row at which every operator slips, in the direction `direction` (±1).
+        first row with all operators slipping, in the direction `direction` (±1).
     """
 
     theta: FloatArray
@@ -67,14 +58,14 @@ class SlipData:
     direction: float
 
     def part(self, rows: slice, start: int = 0, direction: float | None = None) -> SlipData:
-        """Return some rows, with their own start and, unless that is as here, direction."""
+        """Return some rows with their own start; direction None: unchanged."""
         theta, omega, alpha, y = (x[rows] for x in (self.theta, self.omega, self.alpha, self.y))
         return SlipData(theta, omega, alpha, y, start, self.direction if direction is None else direction)
 
 
 @dataclass(frozen=True)
 class SlipFit:
-    """One method's answer.
+    """Maxwell-slip operators, or the static map.
 
     Attributes
     ----------
@@ -88,7 +79,6 @@ class SlipFit:
         NRMSE on both parts.
     """
 
-    method: str
     F_C: float
     F_C_std: float
     F_V1: float
@@ -101,11 +91,11 @@ class SlipFit:
 
     def summary(self) -> dict[str, Any]:
         """Return plain numbers for summary.json."""
-        names = ('method', 'estimation_percent', 'validation_percent', 'F_C', 'limits', 'stiffness')
+        names = ('estimation_percent', 'validation_percent', 'F_C', 'limits', 'stiffness')
         return {name: np.array(getattr(self, name)).tolist() for name in names}
 
     def smooth(self, run: SlipData) -> FloatArray:
-        """Return what is beside the hysteresis, F_V1 ω + J ω̇ + offset, (N,) N·m."""
+        """Return the torque beside the hysteresis, F_V1 ω + J ω̇ + offset, (N,) N·m."""
         return self.F_V1 * run.omega + self.inertia * run.alpha + self.offset
 
 
@@ -139,8 +129,8 @@ def _solve(columns: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, seed: int) -> FloatArray:
-    """Δ by differential evolution on thinned data, then by Nelder and Mead's simplex on more of it; log Δ, sorted."""
-    low, high = np.log(LIMIT_RANGE)
+    """Return Δ (M,), sorted, by differential evolution on thinned data, then by Nelder and Mead's simplex on more."""
+    low, high = np.log([LOWEST_LIMIT, HIGHEST_LIMIT])
 
     def ordered(x: FloatArray) -> FloatArray:
         limits = np.exp(np.sort(np.clip(x, low, high)))
@@ -151,12 +141,13 @@ def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, see
         return float(np.mean((y - columns @ _solve(columns, y)) ** 2))
 
     rows = sum(run.y.size - run.start for run in runs)
-    sparse, dense = ([run.part(slice(run.start, None, max(1, rows // limit))) for run in runs] for limit in SEARCH_ROWS)
-    y_sparse, y = _target(sparse), _target(dense)
+    sparse, dense = (
+        [run.part(slice(run.start, None, max(1, rows // most))) for run in runs] for most in (GLOBAL_ROWS, LOCAL_ROWS)
+    )
     first = differential_evolution(
         cost,
         [(low, high)] * operators,
-        args=(sparse, y_sparse),
+        args=(sparse, _target(sparse)),
         popsize=6,
         maxiter=25,
         tol=1e-3,
@@ -167,7 +158,7 @@ def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, see
     last = minimize(
         cost,
         first.x,
-        args=(dense, y),
+        args=(dense, _target(dense)),
         method='Nelder-Mead',
         options={'maxiter': 60 * operators, 'xatol': 1e-2, 'fatol': 1e-9},
     )
@@ -184,12 +175,11 @@ def fit_maxwell_slip(
     backlash: PeriodicMap,
     *,
     operators: int = 4,
-    r_Delta: float = 4.0,
-    r_k: float = 2.0,
-    methods: Sequence[str] = METHODS,
     seed: int = 0,
-) -> dict[str, SlipFit]:
-    """Fit by every method of `methods` to the estimation runs and judge all on the validation runs, which no fit uses.
+) -> tuple[SlipFit, SlipFit]:
+    """Return the Maxwell-slip fit and the static map, both fitted to the estimation runs.
+
+    The validation runs judge both; no fit uses them.
 
     Parameters
     ----------
@@ -197,10 +187,8 @@ def fit_maxwell_slip(
         runs of one joint.
     backlash
         𝓑(θ) > 0, half the backlash, rad.
-    operators, r_Delta, r_k
-        number of operators, ratios of successive limits and stiffnesses of the polynomial laws.
-    methods : sequence of str
-        names of `METHODS`.
+    operators
+        number of operators.
     seed
         of the global search.
 
@@ -209,39 +197,34 @@ def fit_maxwell_slip(
     NotReliableError
         When the torque has no friction in it.
     """
-    spacing = {
-        'static': None,
-        'law': polynomial_limits(operators, r_Delta),
-        'lr_linear': polynomial_limits(operators, 1.0),
-        'lr_polynomial': polynomial_limits(operators, r_Delta),
-    }
+    limits = _search(estimation, backlash, operators, seed)
+    return _fit(estimation, validation, backlash, limits), _fit(estimation, validation, backlash, None)
+
+
+def _fit(
+    estimation: Sequence[SlipData], validation: Sequence[SlipData], backlash: PeriodicMap, limits: FloatArray | None
+) -> SlipFit:
+    """Fit with given limits Δ (M,), None: the static map."""
     y, y_new = _target(estimation), _target(validation)
-    slips, smooth = slice(-UNBOUNDED_COLUMNS), slice(-UNBOUNDED_COLUMNS, None)
-    fits = {}
-    for method in methods:
-        limits = _search(estimation, backlash, operators, seed) if method == 'nlr' else spacing[method]
-        columns, new = _columns(estimation, backlash, limits), _columns(validation, backlash, limits)
-        if method == 'law':
-            assert limits is not None
-            share = polynomial_stiffness(limits, r_k) * limits
-            columns, new = (np.column_stack([W[:, slips] @ share, W[:, smooth]]) for W in (columns, new))
-        solution = _solve(columns, y)
-        F_C = float(solution[slips].sum())
-        if not F_C > 0:
-            raise NotReliableError(f'hysteresis: the {method} fit finds no Coulomb friction in the torque')
-        H = columns[:, slips] @ solution[slips] / F_C
-        level = least_squares(np.column_stack([H, columns[:, smooth]]), y, ('F_C', 'F_V1', 'inertia', 'offset'))
-        F_V1, inertia, offset = map(float, solution[smooth])
-        fits[method] = SlipFit(
-            method,
-            F_C,
-            level.deviation('F_C'),
-            F_V1,
-            inertia,
-            offset,
-            limits,
-            None if limits is None else (share if method == 'law' else solution[slips] / F_C) / limits,
-            nrmse_percent(y, columns @ solution),
-            nrmse_percent(y_new, new @ solution),
-        )
-    return fits
+    columns, new = _columns(estimation, backlash, limits), _columns(validation, backlash, limits)
+    solution = _solve(columns, y)
+    slips = solution[:-UNBOUNDED_COLUMNS]
+    F_C = float(slips.sum())
+    if not F_C > 0:
+        raise NotReliableError('hysteresis: expected Coulomb friction in the torque, found none')
+    H = columns[:, :-UNBOUNDED_COLUMNS] @ slips / F_C
+    level = least_squares(
+        np.column_stack([H, columns[:, -UNBOUNDED_COLUMNS:]]), y, ('F_C', 'F_V1', 'inertia', 'offset')
+    )
+    F_V1, inertia, offset = map(float, solution[-UNBOUNDED_COLUMNS:])
+    return SlipFit(
+        F_C,
+        level.deviation('F_C'),
+        F_V1,
+        inertia,
+        offset,
+        limits,
+        None if limits is None else slips / F_C / limits,
+        nrmse_percent(y, columns @ solution),
+        nrmse_percent(y_new, new @ solution),
+    )

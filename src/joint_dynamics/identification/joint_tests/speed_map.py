@@ -110,7 +110,7 @@ def linear_columns(
 
 @dataclass(frozen=True)
 class _Plateaus:
-    """Speeds, torques and weights of plateaus (N,), and what is fitted to them: the terms, and whether an offset."""
+    """Speeds, torques and weights of plateaus (N,), with the terms of the model and whether it has an offset."""
 
     omega: FloatArray
     torque: FloatArray
@@ -162,7 +162,7 @@ class _Plateaus:
         """Return standard deviations by the Jacobian of the model at the solution; none of parameters at a bound."""
         jacobian = self.columns(V_S, mu)
         if 'rise' in jacobian:
-            # s = sgn(F_C + (F_S − F_C) e): the F_S column is e, the F_C column what is left of it.
+            # s = sgn(F_C + (F_S − F_C) e): the F_S column is e, the F_C column its complement.
             fade = jacobian.pop('rise')
             ratio = np.abs(self.omega) / V_S
             jacobian['F_C'], jacobian['F_S'] = jacobian['F_C'] - fade, fade

@@ -121,7 +121,9 @@ def identify_stiffness(
         names, f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; a lower order may do'
     )
     if reach.min() > -0.1 * reach.max() or reach.max() < -0.1 * reach.min():
-        result.reasons.append('loaded in one direction only: an offset of the encoders cannot be told from stiffness')
+        result.reasons.append(
+            'loaded in one direction only: an offset of the encoders cannot be distinguished from stiffness'
+        )
     if polynomial.stiffness(np.linspace(reach.min(), reach.max(), 200)).min() <= 0:
         result.reasons.append('the fitted stiffness is negative within the range of the data')
     if source == 'current':
@@ -137,7 +139,7 @@ def identify_stiffness(
         Series('fit', grid, polynomial.torque(grid), 'line'),
     )
     if 'D' in fit.names and 'lost_motion' not in fit.names:
-        # Beside hysteresis D collects what the hysteresis model misses; the damping test is the place for it.
+        # Beside the lost motion D absorbs errors of the hysteresis model; the damping test identifies it better.
         result.document['damping'] = {
             'value': fit['D'],
             'std': fit.deviation('D'),
@@ -210,7 +212,7 @@ def _motor_side(
     driven = data.tau - settings.rotor_inertia * central_difference(omega, data.rate)
     temperature = None if data.temperature is None else data.temperature[:, None]
     friction = np.zeros_like(driven)
-    # The load that friction depends on is what is looked for; two passes are enough, since it is a small part of it.
+    # Friction depends on the unknown load; its share is small, so that three passes converge.
     for _ in range(3):
         load = (driven - friction)[:, None]
         if base.maxwell_slip is None:

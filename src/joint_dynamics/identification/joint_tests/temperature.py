@@ -51,9 +51,7 @@ class TemperatureSettings(Settings):
     )
     T_min: float = setting(T_MIN, 'lower bound of T in the term', '°C', above=0)
     T_max: float = setting(T_MAX, 'upper bound of T in the term', '°C', above=0)
-    cubic: bool = setting(
-        True, 'fit the term T⁻³ too; it is dropped, with a warning, where it cannot be told from zero'
-    )
+    cubic: bool = setting(True, 'fit the term T⁻³ too; an insignificant one is dropped, with a warning')
     plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
 
     def check(self) -> None:
@@ -107,7 +105,7 @@ def identify_temperature(
     fit = _fit(rows, T, y, T_0, settings.cubic, base is not None)
     if 'F_T2' in fit.names and abs(fit['F_T2']) < 2 * fit.deviation('F_T2'):
         result.warnings.append(
-            f'the T⁻³ term, {fit["F_T2"]:.3g} ± {fit.deviation("F_T2"):.2g}, cannot be told from zero over '
+            f'the T⁻³ term, {fit["F_T2"]:.3g} ± {fit.deviation("F_T2"):.2g}, is not significant over '
             f'{T.min():.1f} to {T.max():.1f} °C; dropped'
         )
         fit = _fit(rows, T, y, T_0, False, base is not None)
@@ -116,17 +114,13 @@ def identify_temperature(
     result.judge_fit(rows.friction, fit.residual)
     result.parameters['T_0'] = Value(T_0, None, '°C')
     result.quality.update(
-        {
-            'rows': int(y.size),
-            'temperature_range': [float(rows.temperature.min()), float(rows.temperature.max())],
-            'absolute_form': _absolute(fit, T_0),
-        }
+        {'rows': int(y.size), 'temperature_range': [float(rows.temperature.min()), float(rows.temperature.max())]}
     )
     span = float(np.ptp(rows.temperature))
     result.flag_insignificant(names, f'the temperature spans only {span:.2g} °C, or friction does not depend on it')
     if fit['F_T1'] - 3 * fit.get('F_T2') * T_0**-4 > 0:
         result.warnings.append(
-            'friction grows with temperature here; lubricants thin out: look for a drift of the torque, or of the load'
+            'friction grows with temperature, although lubricants thin out: look for a drift of torque or load'
         )
     if rows.temperature.min() < settings.T_min or rows.temperature.max() > settings.T_max:
         result.warnings.append(f'temperatures outside [{settings.T_min:g}, {settings.T_max:g}] °C were bounded')
@@ -152,35 +146,15 @@ def _fit(rows: SteadyRows, T: FloatArray, y: FloatArray, T_0: float, cubic: bool
     if known_speed:
         columns['F_T0'] = root
     else:
-        columns |= {f'level_{speed:+.3g}': part for speed, part in _levels(rows.speed)}
+        labels, sign = group_speeds(np.abs(rows.speed)), np.sign(rows.speed)
+        levels = {(side, label) for side, label in zip(sign, labels, strict=True)}
+        for side, label in sorted(levels):
+            columns[f'level_{side:+.0f}_{label}'] = np.where((sign == side) & (labels == label), 1.0, 0.0)
     return least_squares(np.column_stack([*columns.values()]), y, [*columns])
 
 
-def _levels(speed: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Each speed driven, with its sign, and the rows at it."""
-    levels = []
-    for side in (-1.0, 1.0):
-        rows = np.flatnonzero(np.sign(speed) == side)
-        if rows.size:
-            labels = group_speeds(np.abs(speed[rows]))
-            for label in range(int(labels.max()) + 1):
-                part = np.zeros(speed.size)
-                part[rows[labels == label]] = 1.0
-                levels.append((float(speed[part > 0].mean()), part))
-    return levels
-
-
-def _absolute(fit: LinearFit, T_0: float) -> dict[str, float]:
-    """Coefficients of F_T1 + F_T2 T + F_T3 T⁻³ [M4 eq 28].
-
-    The constant makes the term zero at T0, plus F_T0 where that was fitted.
-    """
-    slope, cubic = fit['F_T1'], fit.get('F_T2')
-    return {'F_T1': -slope * T_0 - cubic * T_0**-3.0 + fit.get('F_T0'), 'F_T2': slope, 'F_T3': cubic}
-
-
 def _plot(result: JointTestResult, rows: SteadyRows, T: FloatArray, fit: LinearFit, T_0: float) -> None:
-    """Friction per √|ω| against temperature, each speed's own level taken off."""
+    """Plot friction per √|ω| against temperature, without the level of each speed."""
     root = _root(rows.speed)
 
     def factor(t: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Stiffness, kinematic error and backlash of joints with two encoders, from any motion under load, as described.
+"""Stiffness, kinematic error and backlash of joints with two encoders, from any motion under load.
 
 `transmission_fit` has the equations.
 """
@@ -43,10 +43,8 @@ from joint_dynamics.joint import FourierSeries, TorsionalStiffness
 from joint_dynamics.joint.stiffness import LOADS
 from joint_dynamics.recording import Recording
 
-# Fewest rows per coefficient.
-ROWS = 10
-# Angles of a turn at which the deviation of the kinematic error is stated.
-ANGLES = 72
+ROWS = 10  # fewest rows per coefficient
+ANGLES = 72  # angles of a turn with a stated deviation of the kinematic error
 
 
 def identify_transmission(
@@ -55,8 +53,8 @@ def identify_transmission(
     """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
     The description gets `stiffness`, `kinematic_error` with its deviation at angles of a turn, and `backlash` with its
-    deviation where the joint went and, where a limit is known, how a load takes it up (b_i/Σ b_i and T). The result is
-    not reliable where the stiffness lies within two deviations of zero.
+    deviation along the motion. With a known limit `backlash` also gets b_i/Σ b_i and T. The result is not reliable
+    where the stiffness lies within two deviations of zero.
 
     Parameters
     ----------
@@ -127,9 +125,9 @@ def identify_transmission(
     method = 'from motion, with kinematic error and backlash'
     result.document = {
         'stiffness': stiffness.to_dict() | {'standard_deviations': deviations, 'method': method},
-        # at angles that were not recorded, what is plausible
+        # unrecorded angles have the plausible amplitude
         'kinematic_error': error.to_dict() | {'standard_deviations': error_deviations.tolist()},
-        # Also where it is lost in its deviation: a joint that was never unloaded may have as much play as any.
+        # Also an insignificant one: the play of a joint that was never unloaded is unknown.
         'backlash': solved.play.to_dict() | {'standard_deviations': [backlash_deviation]},
     }
     if limit is not None and solved.play.mean > 0.0:

@@ -12,31 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Stiffness, kinematic error and backlash of one joint together, from any motion under load, with no test made for it.
+"""Stiffness, kinematic error and backlash of one joint together, from any motion under load.
 
-The deformation of a transmission is its elastic part, the kinematic error and the lost motion [M4 eq 29-32],
+The deformation of a transmission is elastic, kinematic error and lost motion [M4 eq 29-32]:
 
-    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J,
-    s(τ) = c τ + d τ_w w(τ/τ_w),    w(r) = r − r³/3 up to |r| = 1, ±2/3 beyond,
-    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,
-    x ← clip(x + Δθ/𝓑(θ), ±1),    𝓑(θ) = Σ_i b_i (1 + u cos θ + v sin θ)
+    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J.
 
-linear in all coefficients once the width 𝓑(θ) of the play and the shares of its parts, which are solved for in turn,
-the load τ_w and the lag T are known. Of τ_w, and of T, that is taken which leaves least: a joint passes its small loads
-within a tenth of a second, and a play that follows them late looks half as wide where it is taken to follow at once.
-
-Fitted one after the other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is
-not looked for makes the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with
-acceleration and posture, and by the lost motion, which goes with the direction of the motion. Without a whole turn the
-harmonics are not independent; each is held towards zero by what is plausible for it, 1.5e-4/h rad, so that the map
-stays small where nobody went: an arc minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a
-maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption:
-𝓑 = 5e-4 rad, 1.7 arc minutes either way, and over a turn it changes by half of itself; of a joint that is never
-unloaded the data show nothing of it.
-d ≥ 0, c ≥ d/3: a spring that hardens, by a factor of four at most, over the whole range of the load or below a part of
-it (soft wind-up: data sheets state a lower stiffness for small torques). A d within four deviations of zero,
-as the best of four, is left out, and the rest fitted anew: of a soft part the data show nothing then. b_i ≥ 0; the
-loads τ_i are those of `joint.stiffness`. Deviations count effective samples, `regression.covariance`.
+It is linear in all coefficients for a known width 𝓑(θ) of the play, shares b_i/Σ b_i, wind-up load τ_w and lag T.
+docs/reference/commands/identify-joint.md has the other equations and the priors.
 """
 
 from __future__ import annotations
@@ -55,18 +38,18 @@ from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES, LOADS, loads_o
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import butterworth_sections, filtered, zero_phase_lowpass
 
-# How often the width of the play is solved for, and the narrowest considered, in plausible amplitudes.
-ROUNDS, NARROWEST = 3, 0.3
-# rad: no play is as narrow.
-TINY = 1e-9
-# Columns of the spring, c and d, where the data show both; of the play, b_i, u and v; the kinematic error follows.
-SPRING, PLAY = 2, len(LOADS) + 2
-# s by which the load that takes the lost motion up may lag: none, and 25 to 400 ms in steps of √2.
+ROUNDS = 3  # solutions for the width of the play
+NARROWEST = 0.3  # narrowest play considered, in plausible amplitudes
+TINY = 1e-9  # rad; no play is as narrow
+SPRING = 2  # columns of the spring, c and d
+PLAY = len(LOADS) + 2  # columns of the play, b_i, u and v; the kinematic error follows
+# s, lag of the load in taking up the lost motion: none, and 25 to 400 ms in steps of √2
 LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
 # τ_w beside the largest load, as shares of the torque limit: data sheets state stiffnesses K₁, K₂ and K₃ below, between
-# and above two torques [Harmonic Drive, CSF and CSG series, torsional stiffness]. By what factor a wound-up spring is
-# stiffer at most. Deviations by which d differs from zero, the best of these.
-WIND_UPS, STIFFER, SHOWN = (0.1, 0.2, 0.4), 4.0, 4.0
+# and above two torques [Harmonic Drive, CSF and CSG series, torsional stiffness].
+WIND_UPS = (0.1, 0.2, 0.4)
+STIFFER = 4.0  # largest stiffness of a wound-up spring over that at rest
+SHOWN = 4.0  # smallest significant d, in standard deviations: the best of four τ_w is taken
 
 
 @dataclass(frozen=True)
@@ -86,20 +69,17 @@ class TransmissionSettings(Settings):
 
 
 class Fit(NamedTuple):
-    """W with its first `spring` columns u and `wound`, of loads in units of the largest, and what was solved.
+    """Solution of the deformation; loads in units of the largest."""
 
-    With 𝓑(θ), b_i/Σ b_i, T, and τ_w as a share of the largest load.
-    """
-
-    spring: int
-    W: FloatArray
-    solution: FloatArray
-    covariance: FloatArray
-    residual: FloatArray
-    play: FourierSeries
-    shares: FloatArray
-    lag: float
-    wind_up: float
+    spring: int  # number of columns of the spring: u, and `wound` where it is significant
+    W: FloatArray  # (rows, columns) regressor: spring, play, kinematic error
+    solution: FloatArray  # (columns,) rad
+    covariance: FloatArray  # (columns, columns) rad²
+    residual: FloatArray  # (rows,) rad
+    play: FourierSeries  # 𝓑(θ), rad
+    shares: FloatArray  # b_i/Σ b_i
+    lag: float  # T, s
+    wind_up: float  # τ_w, share of the largest load
 
 
 def fit(
@@ -148,7 +128,7 @@ def wound(u: FloatArray, share: float) -> FloatArray:
 
 
 def thinned(data: JointData, signals: FloatArray, settings: TransmissionSettings) -> FloatArray:
-    """Return the moving samples of signals (N, …), filtered and thinned to what the bandwidth needs."""
+    """Return the moving samples of signals (N, …), filtered and thinned according to the bandwidth."""
     cutoff = min(2.0 * settings.f_dyn, 0.4 * data.rate)
     edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
     rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))
@@ -184,7 +164,7 @@ def _solve(
     """Least squares with play and harmonics held towards zero; (solution, covariance, residual).
 
     The residual is correlated over many samples, so that s² counts effective ones. The covariance s² (WᵀW + PᵀP)⁻¹ with
-    that prior P = s/plausible holds what the data leave open of kinematic error and lost motion.
+    the prior P = s/plausible includes undetermined kinematic error and lost motion.
     """
     H = settings.harmonics
     free = W.shape[1] - 2 * H

@@ -15,9 +15,8 @@
 """Kinematic error and backlash maps from slow reciprocating motion without load [M4 eq 29-32].
 
 Past a reversal the deformation settles at φ₊(θ) in one direction and φ₋(θ) in the other: θ̃ = (φ₊ + φ₋)/2, and φ₊ − φ₋
-is the backlash 2𝓑. Both maps are look-up tables with linear interpolation, and the tables are fitted as such: least
-squares on hat functions over all samples with engaged flanks, φ = θ̃(θ) + sgn(ω) 𝓑(θ), rather than read off at the
-reversals.
+is the backlash 2𝓑. Both maps are look-up tables with linear interpolation. Least squares on hat functions fits them to
+all samples with engaged flanks, φ = θ̃(θ) + sgn(ω) 𝓑(θ).
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ from joint_dynamics.identification.regression.covariance import correlated_varia
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
 
 TURN = 2 * np.pi
-MIN_SPEED = 1e-4
-"""rad/s; a slower joint has no direction."""
+MIN_SPEED = 1e-4  # rad/s; a slower joint has no direction
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def fit_transmission_maps(
         if not (np.any(side > 0) and np.any(side < 0)):
             raise NotReliableError(
                 f'{recordings[0].joint}: the motion never settles in both directions ({settle:g} rad past a reversal): '
-                'kinematic error and backlash cannot be told apart'
+                'kinematic error and backlash cannot be distinguished'
             )
         maps = _fit_tables(theta, side, value, points, engaged)
         widest = float(np.max(np.abs(maps.backlash.tables[0])[maps.covered], initial=0.0))
@@ -135,7 +133,7 @@ def _fit_tables(
 ) -> TransmissionMaps:
     """Solve φ = θ̃ + sgn·𝓑 on hat functions.
 
-    A very small curvature penalty closes the gaps without bending what is measured.
+    A very small curvature penalty closes the gaps; it does not bend the measured parts.
     """
     place = np.mod(theta, TURN) * points / TURN
     left = np.minimum(place.astype(int), points - 1)
