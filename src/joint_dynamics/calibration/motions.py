@@ -30,12 +30,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from joint_dynamics.calibration.folder import CalibrationFolder
-from joint_dynamics.calibration.robot import Robot
+from joint_dynamics.calibration.robot import REST, Robot
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.nodes.framework.tables import STATUS
-from joint_dynamics.nodes.interfaces.messages import stamp
+from joint_dynamics.nodes.framework.tables import SENSOR, STATUS
+from joint_dynamics.nodes.interfaces.messages import seconds, stamp
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import column_unit
 from joint_dynamics.terminal import Terminal
@@ -44,6 +44,7 @@ PREVIEW = 'preview/joint_states'
 """Topic of the planned motion, for a `robot_state_publisher` under a second name (`launch/preview.launch.py`)."""
 PREVIEW_RATE = 30.0  # Hz
 PATIENCE = 60.0  # s beyond its duration after which a motion has not ended
+SETTLED = 0.5  # s at rest before a motion starts
 PROFILES = {'friction': 'constant-speed', 'hysteresis': 'slow-reversals'}
 """Joint test -> profile of its motion."""
 SAVED = re.compile(r'saved as (?P<folder>.+)$')
@@ -125,9 +126,17 @@ class Player:
         self._client = robot.client
         self.status = ''
         self._client.listen(String, f'{robot.node("excitation")}/status', self._take, STATUS)
+        self._client.listen(JointState, f'{robot.namespace}/joint_states', self._watch, SENSOR)
+        self._now = self._moved = 0.0  # s, stamps of the last joint states, and of the last ones in motion
 
     def _take(self, message: String) -> None:
         self.status = message.data
+
+    def _watch(self, message: JointState) -> None:
+        self._now = seconds(message.header.stamp)
+        speed = dict(zip(message.name, message.velocity, strict=False))
+        if any(abs(speed.get(joint, 0.0)) > REST for joint in self._robot.model.joint_names):
+            self._moved = self._now
 
     def play(self, name: str) -> Path:
         """Play one motion and return the folder of its recording, `recordings/NAME`.
@@ -143,6 +152,8 @@ class Player:
         trajectory = self._folder.path / 'motions' / name / 'summary.json'
         self._reconfigure(excitation, trajectory_file=str(trajectory))
         duration = load_trajectory(trajectory).duration
+        # a controller settles after the end of a motion
+        self._client.until(lambda: self._now - self._moved > SETTLED, 'the robot to come to rest')
         self._client.trigger(f'{identifier}/start_recording')
         complaint: JointDynamicsError | None = None
         try:
