@@ -52,7 +52,15 @@ ROS = [
 ]
 # Of everything, the oldest version that has what is used and the first that nobody has tried; exact: constraints.txt.
 SDP = ['cvxpy>=1.5,<2', 'clarabel>=0.7,<1']
-TEST = ['setuptools>=70,<85', 'wheel>=0.40,<1', 'pytest>=8,<8.4', 'pytest-xdist>=3.5,<4', 'hypothesis>=6.100,<7']
+COMPLETION = ['argcomplete>=3,<4']
+TEST = [
+    *COMPLETION,
+    'setuptools>=70,<85',
+    'wheel>=0.40,<1',
+    'pytest>=8,<8.4',
+    'pytest-xdist>=3.5,<4',
+    'hypothesis>=6.100,<7',
+]
 DOCS = ['sphinx>=8.1,<10', 'docutils>=0.21,<1', 'myst-parser>=4,<6', 'furo>=2024.8.6,<2027']
 LINT = [
     'ruff>=0.17,<0.18',
@@ -99,6 +107,7 @@ setup(
         'ros': ROS,
         'sdp': SDP,
         'mujoco': ['mujoco>=3.2,<5'],
+        'completion': COMPLETION,
         'dask': ['distributed>=2024.8,<2027'],
         'test': TEST,
         'docs': DOCS,

@@ -38,13 +38,13 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.calibration.client import own_domain, ros_client
 from joint_dynamics.calibration.processes import Processes
-from joint_dynamics.calibration.terminal import Terminal
 from joint_dynamics.demo import DemoSettings
 from joint_dynamics.demo.robot import DemoRobot, LatestArray
 from joint_dynamics.demo.stages import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER, CALIBRATION, INPUTS, DemoContext
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory
 from joint_dynamics.python_process import terminated_like_interrupted
+from joint_dynamics.terminal import Terminal
 
 RATE = 1000.0  # Hz, of the joint states
 MINUTE = 60.0  # s

@@ -26,6 +26,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx import addnodes
 
 project = 'joint_dynamics'
 author = 'The joint_dynamics authors'
@@ -145,6 +146,26 @@ def literal(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
         lines[0] = lines[0].replace(': ', ' – ', 1)
 
 
+ARRAYS = (('bool', 'BoolArray'), ('int', 'IntArray'), ('float', 'FloatArray'))
+
+
+def short_types(text: str) -> str:
+    """Return annotations with the names of `joint_dynamics.arrays` for the types that Sphinx resolves them to."""
+    text = re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r'\1', text)
+    for kind, alias in ARRAYS:
+        text = re.sub(rf'ndarray\[tuple\[Any, ?\.\.\.\], ?dtype\[{kind}\w*\]\]', alias, text)
+    return text
+
+
+def shorten_types(app: Any, doctree: nodes.document, page: str) -> None:
+    """Write the types of parameters, returns and properties as the source does."""
+    signed = (addnodes.desc_parameter, addnodes.desc_returns, addnodes.desc_annotation)
+    for node in doctree.findall(lambda node: isinstance(node, signed)):
+        text = node.astext()
+        if (short := short_types(text)) != text:
+            node.children = [nodes.Text(short)]
+
+
 def formula(text: str, *, as_block: bool = False) -> str:
     """Return a formula as MathML; a subscript of an accented letter stands behind it, not below it."""
     accented = r'(\\(?:d?dot|hat|tilde)\s*(?:\\[a-zA-Z]+|[a-zA-Z]|\{[^{}]*\}))(?=_)'
@@ -172,6 +193,7 @@ def copy_reports(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx."""
     app.connect('source-read', add_contents)
+    app.connect('doctree-resolved', shorten_types)
     app.connect('build-finished', copy_reports)
     app.connect('autodoc-process-docstring', literal, priority=400)
     app.add_html_math_renderer('mathml', (inline_formula, None), (block_formula, None))

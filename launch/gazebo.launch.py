@@ -55,7 +55,7 @@ from joint_dynamics.nodes.framework.wiring import secured
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 
-# What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait. Positions first: it
+# The controllers of `joint-dynamics gains`; one is active at first, the others wait. Positions first: it
 # follows without any feedforward, and Gazebo lets a switch to effort, but not one back from it.
 CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller')
 # With `plugin`: the first has to be active before the second, which writes its references.
@@ -138,6 +138,8 @@ ARGUMENTS = (
         ['true', 'false'],
     ),
     ('end_together', 'true', 'end everything of this launch when one process of it has ended', ['true', 'false']),
+    ('calibrate_into', '', 'new folder: the robot is calibrated into it at once, and moves; empty: it is not', None),
+    ('calibrate_config', '', 'YAML with settings of that calibration', None),
     ('gazebo_gui', 'true', 'show the window of Gazebo', ['true', 'false']),
     ('world_file', 'empty.sdf', 'the world; empty: the robot goes into the one that runs already', None),
     ('x', '0', 'of the base in the world, m', None),
@@ -159,7 +161,7 @@ FORWARDED = (
 
 
 def described(given):
-    """Return the folder for what is made for this launch, the path of the URDF, and the robot.
+    """Return the folder for the files of this launch, the path of the URDF, and the robot.
 
     The folder lies beside the log of the launch, and stays there to be read.
     """
@@ -316,6 +318,12 @@ def generate_launch_description():
             'excitation_defaults': LaunchConfiguration('excitation_defaults'),
         }.items(),
     )
+    calibrate = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(share('launch', 'calibrate.launch.py')),
+        launch_arguments={
+            name: value[name] for name in ('calibrate_into', 'calibrate_config', 'namespace', 'use_sim_time')
+        }.items(),
+    )
     return LaunchDescription(
         [
             *(
@@ -331,5 +339,6 @@ def generate_launch_description():
             clock,
             robot,
             model,
+            calibrate,
         ]
     )

@@ -43,7 +43,7 @@ def generate_launch_description():
             ),
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py'))),
-                # launch refuses an include without the arguments that have no default there
+                # without a default there, launch asks for it here
                 launch_arguments={'params_file': LaunchConfiguration('params_file')}.items(),
             ),
         ]

@@ -15,7 +15,6 @@
 """The nodes of joint_dynamics beside a robot, real or simulated: excitation, identifier, estimator, feedforward."""
 
 import re
-from pathlib import Path
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown
@@ -57,12 +56,12 @@ CHOICES = {name: ['true', 'false'] for name in ('use_sim_time', 'autostart', 'en
 # On Ctrl-C a node ends in good order, commands included; a busy machine needs more than the 5 s of launch for that.
 PATIENCE = LaunchConfiguration('sigterm_timeout', default='20')
 # Their work is done when they end with 0.
-SHORT_LIVED = {'create', 'spawner'}
+SHORT_LIVED = {'create', 'spawner', 'calibrate'}
 
 
 def end_all(event, context):
     """End the launch after a process that ended without being asked to: orphans only confuse the next launch."""
-    name = Path(event.cmd[0]).name
+    name = event.process_name.rpartition('-')[0] or event.process_name
     if context.is_shutdown or 'ends' in context.get_locals_as_dict() or (event.returncode == 0 and name in SHORT_LIVED):
         return None
     # Others may end before launch has taken the event, and a second one makes launch_ros raise.
@@ -77,7 +76,7 @@ def substituted(name):
 
 
 def robot_nodes(context):
-    """Return the nodes; an argument that is empty was not given, and leaves alone what the files say."""
+    """Return the nodes; an argument that is empty was not given, and changes nothing in the files."""
     shared = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')
     }
@@ -120,7 +119,7 @@ def generate_launch_description():
     together = RegisterEventHandler(
         OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together'))
     )
-    # Each tells more once it runs; what it imports takes a busy machine half a minute.
+    # Each tells more once it runs; its imports take a busy machine half a minute.
     loading = LogInfo(
         msg=[
             f'loading {", ".join(WIRING)}, which need the topics robot_description and joint_states; estimator and'

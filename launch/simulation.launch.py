@@ -95,8 +95,11 @@ def generate_launch_description():
             # before the simulator, which takes arguments that it declares
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py'))),
-                # launch refuses an include without the arguments that have no default there
+                # without a default there, launch asks for it here
                 launch_arguments={'params_file': LaunchConfiguration('params_file')}.items(),
+            ),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(Path(__file__).with_name('calibrate.launch.py')))
             ),
             simulator,
         ]

@@ -71,7 +71,10 @@ def test_a_command_line_is_accepted(command):
 
 @pytest.mark.parametrize('name', COMMANDS)
 def test_every_option_of_a_command_stands_on_its_page(name):
-    page = (ROOT / 'docs' / 'reference' / 'commands' / f'{name}.md').read_text(encoding='utf-8')
+    reference = ROOT / 'docs' / 'reference'
+    page = (reference / 'commands' / f'{name}.md').read_text(encoding='utf-8')
+    common = (reference / 'index.md').read_text(encoding='utf-8').partition('has two more options:')[2]
+    page += common.partition('| node |')[0]
     named = [action.option_strings[-1] if action.option_strings else str(action.metavar) for action in options_of(name)]
     assert [option for option in named if not re.search(rf'(?<![\w-]){re.escape(option)}(?![\w-])', page)] == []
 
@@ -81,8 +84,11 @@ def launch_arguments(name):
     """Names of the arguments of a launch file and their choices, as declared in its text."""
     text = (ROOT / 'launch' / name).read_text(encoding='utf-8')
     declared = re.split(r"DeclareLaunchArgument\(\s*(?=')|^    \(\s*(?=')", text, flags=re.MULTILINE)[1:]
-    # nodes.launch.py has a table of its arguments; files that include it take those, too
-    found = launch_arguments('nodes.launch.py').copy() if "with_name('nodes.launch.py')" in text else {}
+    # a file takes the arguments of those that it includes, too
+    found = {}
+    for included in re.findall(r"with_name\('([\w.]+)'\)", text):
+        found |= launch_arguments(included)
+    # nodes.launch.py has a table of its arguments
     found |= {name: [] for name in re.findall(r"^    '(\w+)': \(", text, re.MULTILINE)}
     for part in declared:
         argument = re.match(r"'(\w+)'", part)

@@ -20,8 +20,6 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.simulation import ur5e_description
 
-"""Whether models of the installed pinocchio have rotors (from 3 on)."""
-
 
 @pytest.fixture
 def description_file(tmp_path):
@@ -67,15 +65,6 @@ def test_an_mjcf_is_written_and_what_it_has_no_place_for_is_said(run, descriptio
     # At the present scale α of the friction.
     assert float(joints['elbow_joint'].get('damping')) == 4.5
     assert float(joints['elbow_joint'].get('frictionloss')) == 6.0
-
-
-def test_format_follows_from_the_ending(run, description_file, tmp_path):
-    description = description_file()
-    for name, beginning in (('arm.urdf', '<robot'), ('arm.xml', '<mujoco')):
-        assert run('export', description, '--out', tmp_path / name).status == 0
-        assert beginning in (tmp_path / name).read_text()
-    assert run('export', description, '--to', 'mjcf', '--out', tmp_path / 'new.txt').status == 0
-    assert (tmp_path / 'new.txt').read_text() == (tmp_path / 'arm.xml').read_text()
 
 
 @pytest.mark.parametrize('name', ['arm.json', 'arm.sdf', 'arm.py'])

@@ -71,7 +71,7 @@ def with_settings(folder, section):
 
 @pytest.fixture
 def tested(run, config, tmp_path):
-    """A function that evaluates a test of a joint; returns what the command did and its output folder."""
+    """A function that evaluates a test of a joint; returns the outcome of the command and its output folder."""
 
     def call(kind, *files, config=config, **options):
         given = [word for name, value in {'config': config, **options}.items() for word in (f'--{name}', value)]
@@ -127,25 +127,11 @@ def test_what_is_not_reliable_exits_with_3_and_still_writes(run, tested, csv, tm
     assert not list((tmp_path / 'none').iterdir())
 
 
-def test_load_without_a_friction_map_is_not_forced_into_the_description(tested, csv):
+def test_load_without_a_friction_map_stays_out_of_the_file(tested, csv):
     done, out = tested('load', csv('load', drive([0.5, -0.5] * 3, load=80.0)))
     assert done.status == 0, done.err
     assert 'run the friction test first' in done.out
     assert 'friction' not in yaml.safe_load((out / 'dynamics.yaml').read_text())['joints']['joint_1']
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        (['--joint', 'elbow'], 'expected a joint of joint_1, joint_2, found elbow'),
-        (['--config', 'nowhere.yaml'], 'nowhere.yaml'),
-        (['--description', 'nowhere.yaml'], 'nowhere.yaml'),
-    ],
-)
-def test_bad_arguments_are_one_line_and_exit_2(run, csv, tmp_path, arguments, message):
-    done = run('identify-joint', 'friction', csv('speed', drive(BOTH)), *arguments, '--out', tmp_path / 'out')
-    assert done.status == 2
-    assert message in done.error
 
 
 @pytest.mark.parametrize(

@@ -93,18 +93,3 @@ def test_tls_without_what_it_needs_is_one_clear_line(run, arm_file, pair, tmp_pa
     done = run('identify', pair[0], '--robot', arm_file, '--method', 'tls', *arguments, '--out', tmp_path / 'out')
     assert done.status == 2
     assert '--loaded' in done.error and '--payload-mass' in done.error and found in done.error
-
-
-@pytest.mark.parametrize('weighed', [(), ('--payload-mass', 3.2)], ids=['unknown', 'weighed'])
-def test_payload_with_known_gains(run, arm_file, pair, ur, tmp_path, weighed):
-    config = tmp_path / 'config.yaml'
-    gains = dict(zip(ur.joint_names, GAINS.tolist(), strict=True))
-    config.write_text(yaml.safe_dump({'identification': {'drive_gains': gains, 'selection': False}}))
-    command = ('identify', pair[0], '--robot', arm_file, '--config', config, '--out', tmp_path / 'out')
-    done = run(*command, '--loaded', pair[1], *weighed)
-    assert done.status == 0, done.err
-    payload = json.loads((tmp_path / 'out' / 'summary.json').read_text())['payload']
-    assert payload['M']['value'] == pytest.approx(3.2, rel=0.03) and payload['M']['known'] is bool(weighed)
-    assert [payload[name]['value'] for name in ('MX', 'MY', 'MZ')] == pytest.approx(BODY[6:9], abs=0.03)
-    alone = run(*command, '--payload-mass', 3.2)
-    assert alone.status == 2 and '--loaded' in alone.error

@@ -17,10 +17,12 @@
 import ast
 import importlib.util
 import os
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 _spec = importlib.util.spec_from_file_location('ros_conftest', Path(__file__).parents[1] / 'ros' / 'conftest.py')
 _ros = importlib.util.module_from_spec(_spec)
@@ -107,6 +109,68 @@ def description_of(launch_file, installed, ros_domain, exits, launch_ended, tmp_
     return describe
 
 
+class Started:
+    """A process that launch would have started: executable, command, environment, ROS parameters."""
+
+    def __init__(self, process):
+        # As the command line of a process has them, `ros2` arguments and all.
+        self.command, self.environment = process.final_cmd, process.final_env
+        self.executable = Path(self.command[0]).name
+        self.parameters = {}
+        for option, value in zip(self.command, self.command[1:], strict=False):
+            if option == '--params-file':
+                # Launch removes it in the end.
+                for section in yaml.safe_load(Path(value).read_text(encoding='utf-8')).items():
+                    self._take(*section)
+
+    def _take(self, name, section):
+        if name == '/**' or name.rpartition('/')[2] == self.executable:
+            self.parameters |= section['ros__parameters']
+
+    def rule(self, of):
+        """What a name is replaced by: of the node, its namespace, or a topic."""
+        return next((word.split(':=')[1] for word in self.command if word.startswith(f'{of}:=')), '')
+
+
+@pytest.fixture
+def launched(launch_file, installed, ros_domain, tmp_path, monkeypatch):
+    """A function that does what a line says; returns the processes it would have started, and its arguments."""
+    monkeypatch.setenv('ROS_HOME', str(tmp_path / 'ros'))
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
+    started = []
+
+    def note(action, context):
+        action.prepare(context)
+        started.append(Started(action.process_description))
+
+    from ament_index_python.packages import get_package_share_directory
+    from launch import LaunchDescription, LaunchService
+    from launch.actions import IncludeLaunchDescription
+    from launch.actions.execute_local import ExecuteLocal
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    monkeypatch.setattr(ExecuteLocal, 'execute', note)
+
+    def launch(line):
+        share = get_package_share_directory('joint_dynamics')
+        line = line.replace('$(ros2 pkg prefix --share joint_dynamics)', share).replace('$PWD', str(tmp_path))
+        package, file, *arguments = shlex.split(line)[2:]
+        assert package == 'joint_dynamics'
+        given = dict(argument.split(':=') for argument in arguments)
+        source = PythonLaunchDescriptionSource(launch_file(file.removesuffix('.launch.py')))
+        service = LaunchService(noninteractive=True)
+        # Launch takes undeclared arguments, too, and nobody reads them.
+        declared = source.get_launch_description(service.context).get_launch_arguments()
+        assert set(given) <= {argument.name for argument in declared}
+        service.include_launch_description(
+            LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given.items())])
+        )
+        assert service.run() == 0
+        return started, given
+
+    return launch
+
+
 SERVER = """import os, signal, sys
 if 'STAND_IN_PID' in os.environ:
     with open(os.environ['STAND_IN_PID'], 'w') as file:
@@ -146,7 +210,7 @@ def generate_launch_description():
 
 @pytest.fixture
 def gazebo_stand_ins(tmp_path, monkeypatch):
-    """Stand-ins for Gazebo's and ros2_control's packages; returns what was run once, as a function."""
+    """Stand-ins for Gazebo's and ros2_control's packages; returns the commands that ran once, as a function."""
     programs = {
         'ros_gz_sim': {'server': SERVER, 'create': ONCE},
         'ros_gz_bridge': {'parameter_bridge': SERVER.replace('STAND_IN_PID', 'UNSET')},

@@ -17,7 +17,6 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
 
@@ -25,18 +24,15 @@ from launch import LaunchContext, LaunchDescription, LaunchService
 from launch.actions import (
     DeclareLaunchArgument,
     EmitEvent,
-    IncludeLaunchDescription,
     OpaqueFunction,
     RegisterEventHandler,
     SetLaunchConfiguration,
 )
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from launch_ros.actions import Node
 from launch_ros.ros_adapters import get_ros_adapter
-from launch_ros.utilities import evaluate_parameters
 
+from joint_dynamics.cli.parser import build_parser
 from joint_dynamics.nodes.framework.wiring import enclave
 
 ROOT = Path(__file__).parents[2]
@@ -59,82 +55,46 @@ DRIVERS = {'use_sim_time', 'params_file', 'namespace', 'tf_prefix', 'initial_joi
 SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui', 'publish_clock', 'end_together'}
 
 
-@pytest.mark.parametrize('path', [path for path in FILES if 'preview' not in path.name], ids=lambda path: path.name)
+BESIDE = {'excitation', 'identifier', 'estimator', 'feedforward'}
+ALONGSIDE = {'preview.launch.py', 'calibrate.launch.py'}
+"""Beside a robot that another launch file starts."""
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
 def test_arguments_are_named_as_drivers_name_them(path):
     description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
     arguments: dict[str, DeclareLaunchArgument] = {}
     for entity in description.get_launch_arguments():
         arguments.setdefault(entity.name, entity)
-    assert set(arguments) >= DRIVERS
+    assert path.name in ALONGSIDE or set(arguments) >= DRIVERS
     for name in SWITCHES & set(arguments):
         assert arguments[name].choices == ['true', 'false']
 
 
-def entities(path, context):
-    """Entities of a launch file; what nodes.launch.py makes of its arguments once all of them are declared, too."""
-    for entity in PythonLaunchDescriptionSource(path).get_launch_description(context).entities:
-        yield entity
-        if isinstance(entity, OpaqueFunction) and Path(path).name == 'nodes.launch.py':
-            yield from entity.execute(context)
+@pytest.fixture
+def started(launched, gazebo_stand_ins):
+    """A function (name of a launch file, arguments) that returns the processes it would start, by executable."""
+
+    def start(name, **arguments):
+        given = ' '.join(f'{key}:={value}' for key, value in arguments.items())
+        processes, _ = launched(f'ros2 launch joint_dynamics {name}.launch.py {given}')
+        return {process.executable: process for process in processes}
+
+    return start
 
 
-def resolved(name, launch_file, **arguments):
-    """All nodes of a launch file with its includes: {executable: (parameters, remappings)} after every substitution."""
-    context = LaunchContext()
-    context.launch_configurations.update(arguments)
-    found = {}
-
-    def visit(path):
-        for entity in entities(path, context):
-            if isinstance(entity, DeclareLaunchArgument):
-                entity.execute(context)
-            elif isinstance(entity, IncludeLaunchDescription):
-                context.launch_configurations.update(
-                    {key: text(context, value) for key, value in entity.launch_arguments}
-                )
-                visit(launch_file('nodes'))
-            elif isinstance(entity, Node):
-                parameters = {}
-                for part in evaluate_parameters(context, entity._Node__parameters):
-                    if isinstance(part, dict):
-                        parameters.update(part)
-                    else:
-                        # Temporary, with every substitution done.
-                        parameters.setdefault('files', []).append(part.read_text(encoding='utf-8'))
-                rules = {text(context, source): text(context, target) for source, target in entity._Node__remappings}
-                found[text(context, entity.node_executable)] = parameters, rules
-
-    visit(launch_file(name))
-    return found
-
-
-def text(context, value):
-    return perform_substitutions(context, normalize_to_list_of_substitutions(value))
-
-
-def test_simulated_robot_has_the_launchs_controllers(launch_file, installed):
-    nodes = resolved(
-        'simulation',
-        launch_file,
-        tf_prefix='left_',
-        initial_joint_controller='arm_controller',
-        effort_controller='torques',
+def test_simulated_robot_has_the_launchs_controllers(started):
+    processes = started(
+        'simulation', tf_prefix='left_', initial_joint_controller='arm_controller', effort_controller='torques'
     )
-    assert set(nodes) == {'simulator', 'excitation', 'identifier', 'estimator', 'feedforward'}
-    parameters, _ = nodes['simulator']
-    assert parameters['tf_prefix'] == 'left_'
-    assert parameters['trajectory_controller'] == 'arm_controller'
-    assert parameters['effort_controller'] == 'torques'
-    assert nodes['identifier'][1] == {'motion_status': 'excitation/status'}
-    assert nodes['excitation'][1] == {
-        'controller_state': 'arm_controller/controller_state',
-        '~/joint_trajectory': 'arm_controller/joint_trajectory',
-        '~/follow_joint_trajectory': 'arm_controller/follow_joint_trajectory',
-    }
-    rules = nodes['feedforward'][1]
-    assert rules['~/joint_trajectory'] == 'arm_controller/joint_trajectory'
-    assert rules['controller_state'] == 'arm_controller/controller_state'
-    assert rules['friction_parameters'] == 'estimator/friction_parameters'
+    assert set(processes) == {'simulator', *BESIDE}
+    names = {'tf_prefix': 'left_', 'trajectory_controller': 'arm_controller', 'effort_controller': 'torques'}
+    assert processes['simulator'].parameters.items() >= names.items()
+    assert processes['identifier'].rule('motion_status') == 'excitation/status'
+    for node in ('excitation', 'feedforward'):
+        for topic in ('~/joint_trajectory', '~/follow_joint_trajectory', 'controller_state'):
+            assert processes[node].rule(topic) == f'arm_controller/{topic.removeprefix("~/")}'
+    assert processes['feedforward'].rule('friction_parameters') == 'estimator/friction_parameters'
 
 
 @pytest.mark.parametrize(
@@ -147,83 +107,56 @@ def test_simulated_robot_has_the_launchs_controllers(launch_file, installed):
         ({'namespace': 'right', 'use_sim_time': 'true'}, False, True),
     ],
 )
-def test_one_simulation_sets_the_clock_of_a_graph(launch_file, installed, arguments, clock, sim_time):
-    nodes = resolved('simulation', launch_file, **arguments)
-    assert nodes['simulator'][0]['publish_clock'] is clock
-    others = set(nodes) - {'simulator'}
-    assert {name: nodes[name][0]['use_sim_time'] for name in others} == dict.fromkeys(others, sim_time)
+def test_one_simulation_sets_the_clock_of_a_graph(started, arguments, clock, sim_time):
+    processes = started('simulation', **arguments)
+    assert processes['simulator'].parameters['publish_clock'] is clock
+    assert {processes[name].parameters['use_sim_time'] for name in BESIDE} == {sim_time}
 
 
-@pytest.mark.parametrize(('given', 'taking'), [({}, 'arm'), ({'effort_trajectory_controller': 'torques'}, 'torques')])
-def test_feedforward_may_have_a_controller_of_its_own(launch_file, installed, given, taking):
-    nodes = resolved('hardware', launch_file, initial_joint_controller='arm', **given)
-    for name, controller in (('excitation', 'arm'), ('feedforward', taking)):
-        rules = nodes[name][1]
-        assert rules['~/joint_trajectory'] == f'{controller}/joint_trajectory'
-        assert rules['~/follow_joint_trajectory'] == f'{controller}/follow_joint_trajectory'
-        assert rules['controller_state'] == f'{controller}/controller_state'
+def test_feedforward_may_have_a_controller_of_its_own(started):
+    processes = started('hardware', initial_joint_controller='arm', effort_trajectory_controller='torques')
+    assert processes['excitation'].rule('controller_state') == 'arm/controller_state'
+    assert processes['feedforward'].rule('controller_state') == 'torques/controller_state'
 
 
-@pytest.mark.parametrize('wiring', sorted((ROOT / 'config' / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
-def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launch_file, installed):
-    nodes = resolved('hardware', launch_file, preset='ur_e_series', tf_prefix='left_', feedforward_file=str(wiring))
-    files = nodes['feedforward'][0]['files']
-    assert len(files) == 2
-    assert not any('$(var' in part for part in files)
-    section = yaml.safe_load(files[1])['/**/feedforward']['ros__parameters']
-    assert section['law'] in ('computed_torque', 'adaptive_friction')
-    assert len(nodes['estimator'][0]['files']) == 1
+@pytest.mark.parametrize(('name', 'offered'), [('simulation', True), ('gazebo', True), ('hardware', False)])
+def test_only_simulated_robots_calibrate_unasked(name, offered, launch_file):
+    source = PythonLaunchDescriptionSource(launch_file(name))
+    arguments = {each.name for each in source.get_launch_description(LaunchContext()).get_launch_arguments()}
+    assert ('calibrate_into' in arguments) is offered
 
 
-@pytest.mark.parametrize('name', ['hardware', 'simulation', 'gazebo'])
-def test_a_node_has_time_to_end_in_good_order(name, launch_file, installed, gazebo_stand_ins):
-    """Of launch's own 5 s nothing is left on a busy machine; SIGTERM then leaves a status of -15."""
-    context = LaunchContext()
-    nodes = [
-        entity
-        for path in {name, 'nodes'}
-        for entity in entities(launch_file(path), context)
-        if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics'
-    ]
-    assert len(nodes) >= 4
-    for node in nodes:
-        assert float(text(context, node._ExecuteLocal__sigterm_timeout)) >= 15.0
+@pytest.mark.parametrize('sim_time', ['true', 'false'])
+def test_calibration_of_a_launch_is_parsed_as_meant(started, sim_time):
+    processes = started('simulation', calibrate_into='out', use_sim_time=sim_time, namespace='cell')
+    (process,) = (each for name, each in processes.items() if name.startswith('python'))
+    words = process.command[process.command.index('calibrate') :]
+    given = build_parser('calibrate').parse_args(words)
+    assert (given.out, given.namespace, given.config, given.yes) == ('out', 'cell', '', True)
+    assert given.sim_time is (sim_time == 'true')
 
 
-@pytest.mark.parametrize('name', ['hardware', 'simulation', 'gazebo', 'nodes'])
-@pytest.mark.parametrize('namespace', ['', 'left', '/left/arm'])
-@pytest.mark.parametrize('keystore', ['', '/keys'])
-def test_each_node_runs_in_its_own_enclave(
-    name, namespace, keystore, launch_file, installed, gazebo_stand_ins, monkeypatch
-):
+@pytest.mark.parametrize('name', ['hardware', 'simulation'])
+@pytest.mark.parametrize(('namespace', 'keystore'), [('', ''), ('left', '/keys'), ('/left/arm', '/keys')])
+def test_each_node_runs_in_its_own_enclave(name, namespace, keystore, started, monkeypatch):
     for variable in ('ENABLE', 'STRATEGY', 'KEYSTORE'):
         monkeypatch.delenv(f'ROS_SECURITY_{variable}', raising=False)
-    context = LaunchContext()
-    context.launch_configurations.update({'namespace': namespace, 'security': keystore})
-    nodes = [
-        entity
-        for path in {name, 'nodes'}
-        for entity in entities(launch_file(path), context)
-        if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics'
-    ]
-    assert len(nodes) >= 4
     expected = ('true', 'Enforce', '/keys') if keystore else ('false', 'Permissive', '')
-    for node in nodes:
-        option, path = (text(context, word) for word in node._Node__ros_arguments)
-        assert (option, path) == ('--enclave', enclave(text(context, node.node_executable), namespace))
-        environment = {text(context, key): text(context, value) for key, value in node.additional_env}
-        assert tuple(environment[f'ROS_SECURITY_{key}'] for key in ('ENABLE', 'STRATEGY', 'KEYSTORE')) == expected
+    processes = started(name, namespace=namespace, security=keystore)
+    assert set(processes) >= BESIDE
+    for node, process in processes.items():
+        assert process.command[process.command.index('--enclave') + 1] == enclave(node, namespace)
+        found = tuple(process.environment[f'ROS_SECURITY_{key}'] for key in ('ENABLE', 'STRATEGY', 'KEYSTORE'))
+        assert found == expected
 
 
 @pytest.mark.parametrize('given', ['', '/given/dynamics.yaml'])
-def test_a_description_in_feedforward_file_counts_unless_an_argument_is_given(given, launch_file, installed, tmp_path):
+def test_a_description_in_feedforward_file_counts_unless_given(given, started, tmp_path):
     file = tmp_path / 'feedforward.yaml'
     file.write_text('/**/feedforward: {ros__parameters: {description_file: /own/dynamics.yaml}}\n', encoding='utf-8')
-    nodes = resolved('hardware', launch_file, feedforward_file=str(file), description_file=given)
-    for node in ('feedforward', 'estimator'):
-        # What stands after the files replaces what is in them.
-        assert nodes[node][0].get('description_file') == (given or None)
-    assert '/own/dynamics.yaml' in nodes['feedforward'][0]['files'][1]
+    processes = started('hardware', feedforward_file=file, description_file=given)
+    assert processes['feedforward'].parameters['description_file'] == (given or '/own/dynamics.yaml')
+    assert processes['estimator'].parameters.get('description_file', '') == given
 
 
 def test_two_processes_that_end_at_once_end_the_launch_once(launch_file, installed):

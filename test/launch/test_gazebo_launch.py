@@ -62,7 +62,7 @@ def gazebo(description_of, gazebo_stand_ins):
 
 @launch_pytest.fixture
 def gazebo_of_another_robot(description_of, gazebo_stand_ins, two_joints):
-    """A robot that nobody thought of when the launch file was written."""
+    """A robot of one's own."""
     return description_of(
         'gazebo',
         robot_file=str(two_joints),
@@ -196,7 +196,7 @@ def test_a_robot_of_ones_own(ros, exits, gazebo_stand_ins):
 
 
 @pytest.mark.launch(fixture=gazebo_with_the_plugin)
-def test_the_plugin_comes_up_before_the_controller_that_writes_its_references(ros, exits, gazebo_stand_ins):
+def test_plugin_comes_up_before_its_trajectory_controller(ros, exits, gazebo_stand_ins):
     ros.until(lambda: len(spawned(gazebo_stand_ins())) == 2, what='spawners')
     runs = spawned(gazebo_stand_ins())
     active = runs['joint_state_broadcaster']
@@ -220,6 +220,6 @@ def test_when_one_part_fails_all_ends(ros, exits, tmp_path):
     assert exits['create'] == 1
     # Whatever status an import leaves that SIGINT breaks off: none had to be ended by force.
     assert not {exits[name] for name in ONES_THAT_STAY} & {-signal.SIGTERM, -signal.SIGKILL}
-    # Neither did what runs in a shell stay behind it.
+    # Neither did the child of a shell stay behind it.
     server = tmp_path / 'server.pid'
     assert not server.exists() or not Path(f'/proc/{server.read_text()}').exists()

@@ -130,7 +130,7 @@ def system(description_of, tmp_path, output, repeats, rate=100.0):
         ],
         remappings=[('joint_states', 'hardware/joint_states')],
     )
-    # As a driver's: it knows its broadcaster; what the trajectory controller is, the file of the gains has to say.
+    # As a driver's: it knows its broadcaster; the type of the trajectory controller is in the file of the gains.
     broadcaster = {'joint_state_broadcaster.type': 'joint_state_broadcaster/JointStateBroadcaster'}
     manager = Node(
         package='controller_manager',
@@ -176,7 +176,7 @@ def switched(ros, on=(), off=()):
 
 
 def begun(ros):
-    """Wait until the arm can be moved; return what the controller tells, and the excitation's present status."""
+    """Wait until the arm can be moved; return the controller's states, and the excitation's present status."""
     states = ros.listen(messages.JointTrajectoryControllerState, f'/{CONTROLLER}/controller_state', 10000)
     statuses = ros.listen(String, '/excitation/status', LATCHED)
     ros.until_state('/excitation', 'active')
@@ -209,7 +209,7 @@ def stopped_in_motion(ros, states, status):
     # A braking is nowhere faster than the motion; points between which the controller interpolates are 10 ms apart.
     assert speeds.max() < 1.05 * np.abs(played_motion(RobotModel.from_urdf(ur5e_description())).sample(500.0).dq).max()
     # On a path no step is longer than its speed times the time between the two samples; stamps are those of the
-    # update's begin, whose jitter is a share of the period. What the search for the delay leaves open is 1 mrad.
+    # update's begin, whose jitter is a share of the period. The search for the delay is exact to 1 mrad.
     allowed = np.maximum(speeds[1:], speeds[:-1]) * (np.diff(stamps) + 1.0 / RATE) + 2.5e-3
     assert (steps <= allowed).all(), (steps - allowed).max()
 

@@ -18,7 +18,6 @@ ROS 2's launch does all it does for the line, to the command of every process wi
 """
 
 import importlib.util
-import shlex
 import shutil
 from pathlib import Path
 
@@ -27,11 +26,6 @@ import yaml
 
 pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
 
-from launch import LaunchDescription, LaunchService
-from launch.actions import IncludeLaunchDescription
-from launch.actions.execute_local import ExecuteLocal
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.simulation import ur5e_description
 
@@ -39,7 +33,8 @@ _spec = importlib.util.spec_from_file_location('shown', Path(__file__).parents[1
 _shown = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_shown)
 ROOT = _shown.ROOT
-LINES = sorted({' '.join(c.split()) for _, c in _shown.SHOWN if _shown.starts(c, ('ros2', 'launch'))})
+SHOWN = {' '.join(c.split()) for _, c in _shown.SHOWN if _shown.starts(c, ('ros2', 'launch'))}
+LINES = sorted(line for line in SHOWN if 'preview.launch.py' not in line)
 NODES = node_classes()
 BESIDE = {'excitation', 'identifier', 'estimator', 'feedforward'}
 STARTED = {
@@ -48,65 +43,6 @@ STARTED = {
     'preview': {'robot_state_publisher'},
     'gazebo': BESIDE | {'gazebo_model', 'robot_state_publisher', 'spawner', 'create'},
 }
-
-
-class Started:
-    """A process that launch would have started: executable, command, environment, ROS parameters."""
-
-    def __init__(self, process):
-        # As the command line of a process has them, `ros2` arguments and all.
-        self.command, self.environment = process.final_cmd, process.final_env
-        self.executable = Path(self.command[0]).name
-        self.parameters = {}
-        for option, value in zip(self.command, self.command[1:], strict=False):
-            if option == '--params-file':
-                # Launch removes it in the end.
-                for section in yaml.safe_load(Path(value).read_text(encoding='utf-8')).items():
-                    self._take(*section)
-
-    def _take(self, name, section):
-        if name == '/**' or name.rpartition('/')[2] == self.executable:
-            self.parameters |= section['ros__parameters']
-
-    def rule(self, of):
-        """What a name is replaced by: of the node, its namespace, or a topic."""
-        return next((word.split(':=')[1] for word in self.command if word.startswith(f'{of}:=')), '')
-
-
-@pytest.fixture
-def launched(launch_file, installed, ros_domain, tmp_path, monkeypatch):
-    """A function that does what a line says; returns the processes it would have started, and its arguments."""
-    monkeypatch.setenv('ROS_HOME', str(tmp_path / 'ros'))
-    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
-    started = []
-
-    def note(action, context):
-        action.prepare(context)
-        started.append(Started(action.process_description))
-
-    monkeypatch.setattr(ExecuteLocal, 'execute', note)
-
-    def launch(line):
-        from ament_index_python.packages import get_package_share_directory
-
-        share = get_package_share_directory('joint_dynamics')
-        line = line.replace('$(ros2 pkg prefix --share joint_dynamics)', share).replace('$PWD', str(tmp_path))
-        line = line.replace('=DIR/', f'={tmp_path}/')
-        package, file, *arguments = shlex.split(line)[2:]
-        assert package == 'joint_dynamics'
-        given = dict(argument.split(':=') for argument in arguments)
-        source = PythonLaunchDescriptionSource(launch_file(file.removesuffix('.launch.py')))
-        service = LaunchService(noninteractive=True)
-        # What a file does not declare, launch takes and nobody reads.
-        declared = source.get_launch_description(service.context).get_launch_arguments()
-        assert set(given) <= {argument.name for argument in declared}
-        service.include_launch_description(
-            LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given.items())])
-        )
-        assert service.run() == 0
-        return started, given
-
-    return launch
 
 
 @pytest.fixture

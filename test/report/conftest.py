@@ -48,7 +48,8 @@ QUIET = (
     '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
     '--hide-scrollbars',
 )  # fmt: skip
-LIGHT, DARK = 'light', 'dark'
+LIGHT = 'light'
+DARK = 'dark'
 #: s; what takes longer does not come.
 PATIENCE = 120.0
 
@@ -162,7 +163,7 @@ class Browser:
         )
 
     def colours(self, colours):
-        """Set what the system prefers: light or dark, and no motion by itself."""
+        """Set the preference of the system: light or dark, and no motion by itself."""
         wanted = {'prefers-color-scheme': colours, 'prefers-reduced-motion': 'reduce'}
         features = [{'name': name, 'value': value} for name, value in wanted.items()]
         self.call('Emulation.setEmulatedMedia', features=features)

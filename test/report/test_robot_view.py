@@ -59,12 +59,6 @@ def test_the_page_holds_them_to_less_than_a_millimetre(model, view, held, unpack
     assert np.allclose(specification['limits'], np.column_stack([model.limits.lower, model.limits.upper]))
 
 
-def test_collision_bodies_are_the_shapes(model):
-    shapes, remark = robot_shapes(model)
-    assert 'collision geometry' in remark
-    assert {shape.link for shape in shapes} >= set(range(model.n))
-
-
 def test_capsules_reach_from_joint_to_joint(ur):
     """A robot without geometry: a capsule of link 1 ends where joint 2 is."""
     shapes, remark = robot_shapes(ur)
@@ -78,22 +72,6 @@ def test_capsules_reach_from_joint_to_joint(ur):
         beyond = np.abs(upper_arm.corners[:, 2]).max() - abs(local[2])
         assert beyond == pytest.approx(radius, rel=0.02)
         assert np.abs(local[:2]).max() < 1e-12
-
-
-def test_meshes_that_are_missing_are_said(make_missing):
-    _, remark = robot_shapes(make_missing)
-    assert 'Capsules from joint to joint' in remark
-    assert 'nowhere.stl' in remark
-
-
-@pytest.fixture
-def make_missing():
-    urdf = """<robot name="one"><link name="base"/><link name="arm"><collision><geometry>
-    <mesh filename="package://none/nowhere.stl"/></geometry></collision>
-    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-    <joint name="a" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
-    <limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>"""
-    return RobotModel.from_urdf(urdf)
 
 
 def test_convex_hulls_face_outwards():

@@ -52,16 +52,24 @@ def calibrate(ros, tmp_path):
     ros.process('joint_dynamics.nodes.simulator.node', parameters=ROBOT)
 
     def start(*options):
-        words = ['--preset', 'simulation', '--controller', 'simulator', '--sim-time', '--yes']
-        words += ['--config', str(tmp_path / 'quick.yaml'), '--out', str(tmp_path / 'out'), *options]
-        return ros.start([sys.executable, '-m', 'joint_dynamics', 'calibrate', *words], 'calibrate')
+        words = options or (
+            '--preset',
+            'simulation',
+            '--controller',
+            'simulator',
+            '--sim-time',
+            '--config',
+            'quick.yaml',
+        )
+        words = [*words, '--yes', '--out', str(tmp_path / 'out'), '--json', str(tmp_path / 'shown.json')]
+        return ros.start([sys.executable, '-m', 'joint_dynamics', 'calibrate', *words], 'calibrate', cwd=tmp_path)
 
     return start
 
 
 @pytest.mark.slow
 def test_calibration_interrupted_and_resumed(ros, calibrate, tmp_path):
-    """Ctrl-C while the robot moves keeps the recording; `--resume` plays again and ends with a description."""
+    """Ctrl-C while the robot moves keeps the recording; `--resume` plays again, with the first options."""
     out = tmp_path / 'out'
     statuses = ros.listen(String, '/excitation/status', STATUS)
     process = calibrate()
@@ -74,10 +82,12 @@ def test_calibration_interrupted_and_resumed(ros, calibrate, tmp_path):
     assert (out / 'recordings' / 'learn' / 'metadata.yaml').is_file()
     assert set(json.loads((out / 'calibration.json').read_text())['steps']) == {'look', 'plan'}
 
-    again = calibrate('--resume')
+    again = calibrate('--resume')  # and no other option
     ros.until(lambda: again.poll() is not None, 'the calibration to end', LONG)
     assert again.returncode == 0, again.last_words
-    steps = json.loads((out / 'calibration.json').read_text())['steps']
+    shown = json.loads((tmp_path / 'shown.json').read_text())
+    steps = shown['steps']
+    assert shown['status'] == 0 and any('validated on judge' in line for line in shown['lines'])
     assert set(steps) == {'look', 'plan', 'move', 'identify', 'hand over'}
     assert DynamicsDescription.load(out / 'dynamics.yaml').joint_names
     assert str(out / 'dynamics.yaml') in steps['hand over']['lines'][0]

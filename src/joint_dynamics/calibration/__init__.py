@@ -20,8 +20,8 @@ files in the calibration's folder.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 STEPS = ('look', 'plan', 'move', 'identify', 'hand over')
 """In this order; a step that is done is not repeated by `--resume`."""
@@ -29,12 +29,10 @@ STEPS = ('look', 'plan', 'move', 'identify', 'hand over')
 
 @dataclass(frozen=True)
 class CalibrationSettings:
-    """What the user asks for.
+    """Options of one calibration.
 
     Attributes
     ----------
-    out
-        folder of the calibration.
     robot_file
         URDF; '' : the topic `robot_description`.
     preset
@@ -43,6 +41,8 @@ class CalibrationSettings:
         of the robot and of all nodes.
     controller
         trajectory controller that moves the robot, for nodes that this command starts.
+    wait
+        s in which nodes that run already may answer.
     config
         YAML with further settings (`excitation`, `identification`, …); '' : none.
     effort
@@ -53,12 +53,12 @@ class CalibrationSettings:
         whether the nodes take the time from `/clock`.
     """
 
-    out: Path
     robot_file: str = ''
     preset: str = ''
     namespace: str = ''
     controller: str = 'joint_trajectory_controller'
+    wait: float = 3.0
     config: str = ''
     effort: str = ''
-    tests: tuple[tuple[str, str], ...] = ()
+    tests: Sequence[tuple[str, str]] = ()
     use_sim_time: bool = False

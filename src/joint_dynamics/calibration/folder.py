@@ -20,17 +20,18 @@ import json
 import shlex
 import subprocess
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from joint_dynamics.calibration import STEPS
-from joint_dynamics.calibration.terminal import Terminal
+from joint_dynamics.calibration import STEPS, CalibrationSettings
 from joint_dynamics.documents import parse_json, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import prepare_folder, write_atomically
 from joint_dynamics.python_process import environment, module_command
+from joint_dynamics.terminal import Terminal
 
 STATE = 'calibration.json'
 MAX_BYTES = 10 * 1024**2
@@ -44,8 +45,10 @@ class CalibrationFolder:
     ----------
     path
         absolute.
+    settings
+        as the calibration began, and as changed since; kept for `--resume`.
     steps
-        name of a finished step -> its facts, as kept in `calibration.json`.
+        name of a finished step -> its facts.
 
     Raises
     ------
@@ -53,33 +56,49 @@ class CalibrationFolder:
         Where the folder holds another calibration and `resume` is false, or none and `resume` is true.
     """
 
-    def __init__(self, path: Path, terminal: Terminal, resume: bool = False, copy: str = ''):
+    def __init__(self, path: Path, terminal: Terminal, given: Mapping[str, Any], resume: bool = False):
         self.path = path.expanduser().absolute()
-        self._terminal, self._copy = terminal, copy
+        self._terminal = terminal
         self.steps: dict[str, Any] = {}
         state = self.path / STATE
+        before: dict[str, Any] = {}
         if resume:
-            self.steps = self._read(state)
+            before, self.steps = self._read(state)
         elif state.exists():
             raise JointDynamicsError(
                 f'calibrate: expected a new folder, found a calibration in {self.path}: --resume goes on with it, '
                 'another --out begins a new one'
             )
-        prepare_folder(self.path)
+        try:
+            self.settings = CalibrationSettings(**{**before, **given})
+        except TypeError as error:
+            raise JointDynamicsError(f'calibrate --resume: expected `settings` in {state}, found {error}') from None
+        prepare_folder(self.path / 'logs')
+        self._save()
 
     @staticmethod
-    def _read(state: Path) -> dict[str, Any]:
+    def _read(state: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         document = parse_json(read_text(state, f'calibrate --resume {state}', MAX_BYTES), str(state), MAX_BYTES)
-        if not isinstance(document, dict) or not isinstance(document.get('steps'), dict):
-            raise JointDynamicsError(f'calibrate --resume: expected `steps` in {state}, found none')
-        return {name: facts for name, facts in document['steps'].items() if name in STEPS}
+        whole = document if isinstance(document, dict) else {}
+        settings, steps = whole.get('settings'), whole.get('steps')
+        if not isinstance(settings, dict) or not isinstance(steps, dict):
+            raise JointDynamicsError(f'calibrate --resume: expected `settings` and `steps` in {state}, found others')
+        return settings, {name: facts for name, facts in steps.items() if name in STEPS}
+
+    def change(self, **settings: Any) -> None:
+        """Change settings of the calibration."""
+        self.settings = replace(self.settings, **settings)
+        self._save()
 
     def finish(self, step: str, **facts: Any) -> None:
         """Keep the facts of a finished step."""
         self.steps[step] = facts
-        text = json.dumps({'folder': str(self.path), 'steps': self.steps}, indent=2, ensure_ascii=False) + '\n'
-        for path in (self.path / STATE, *((Path(self._copy),) if self._copy else ())):
-            write_atomically(path, text)
+        self._save()
+
+    def _save(self) -> None:
+        state = {'folder': str(self.path), 'settings': asdict(self.settings), 'steps': self.steps}
+        write_atomically(self.path / STATE, json.dumps(state, indent=2, ensure_ascii=False) + '\n')
+        self._terminal.record(**state)
 
     def write_yaml(self, name: str, document: Mapping[str, Any]) -> Path:
         """Write a YAML file of the folder, and return its path."""
@@ -89,7 +108,8 @@ class CalibrationFolder:
     def command(self, *words: str, accepted: Collection[int] = (0, 3)) -> int:
         """Show and run `joint-dynamics WORDS` in the folder; return its exit status, one of `accepted`.
 
-        Its output goes where that of this process goes. Ctrl-C reaches it too, and is its business alone.
+        Its results go to `logs/commands.txt`; its progress and problems are shown. Ctrl-C reaches it too, and is its
+        business alone.
 
         Raises
         ------
@@ -98,10 +118,18 @@ class CalibrationFolder:
         KeyboardInterrupt
             Where it was interrupted.
         """
-        self._terminal.say(f'$ joint-dynamics {shlex.join(words)}')
-        process = subprocess.Popen(
-            module_command('joint_dynamics.cli.main', words), cwd=self.path, env=environment(), stdin=subprocess.DEVNULL
-        )
+        words = (*words, *(('--quiet',) if self._terminal.quiet else ()))
+        line = f'$ joint-dynamics {shlex.join(words)}'
+        self._terminal.say(line)
+        with (self.path / 'logs' / 'commands.txt').open('a', encoding='utf-8') as results:
+            print(line, file=results, flush=True)
+            process = subprocess.Popen(
+                module_command('joint_dynamics.cli.main', words),
+                cwd=self.path,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=results,
+            )
         while True:
             try:
                 status = process.wait()
@@ -114,10 +142,8 @@ class CalibrationFolder:
             raise JointDynamicsError(f'calibrate: expected {words[0]} to end with 0 or 3, found {status} (see above)')
         return status
 
-    def summary(self, folder: str, reliable: bool = True) -> dict[str, Any]:
-        """Return the `summary.json` of a command that wrote to a folder below this one."""
-        name = 'summary.json' if reliable else 'summary.not_reliable.json'
-        text = read_text(self.path / folder / name, f'calibrate: {name} of {folder}')
-        document = parse_json(text, f'{folder}/{name}')
+    def document(self, name: str) -> dict[str, Any]:
+        """Return a JSON file below this folder that a command wrote, such as its `summary.json`."""
+        document = parse_json(read_text(self.path / name, f'calibrate: {name}'), name)
         assert isinstance(document, dict)
         return document

@@ -30,18 +30,21 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from joint_dynamics.calibration.folder import CalibrationFolder
-from joint_dynamics.calibration.robot import Robot
-from joint_dynamics.calibration.terminal import Terminal
+from joint_dynamics.calibration.robot import REST, Robot
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.nodes.framework.tables import STATUS
-from joint_dynamics.nodes.interfaces.messages import stamp
+from joint_dynamics.nodes.framework.tables import SENSOR, STATUS
+from joint_dynamics.nodes.interfaces.messages import seconds, stamp
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.limits import column_unit
+from joint_dynamics.terminal import Terminal
 
 PREVIEW = 'preview/joint_states'
 """Topic of the planned motion, for a `robot_state_publisher` under a second name (`launch/preview.launch.py`)."""
 PREVIEW_RATE = 30.0  # Hz
 PATIENCE = 60.0  # s beyond its duration after which a motion has not ended
+SETTLED = 0.5  # s at rest before a motion starts
 PROFILES = {'friction': 'constant-speed', 'hysteresis': 'slow-reversals'}
 """Joint test -> profile of its motion."""
 SAVED = re.compile(r'saved as (?P<folder>.+)$')
@@ -57,7 +60,7 @@ class Motion:
 
 
 def motions(tests: Sequence[tuple[str, str]]) -> list[Motion]:
-    """Return what is played: a motion to learn from, another to be judged by, and the joint tests."""
+    """Return the motions to play: one to learn from, another to be judged by, and the joint tests."""
     found = [Motion('learn', 'to learn from', ('--seed', '0')), Motion('judge', 'to be judged by', ('--seed', '1'))]
     for test, joint in tests:
         options = ('--profile', PROFILES[test], '--joint', joint)
@@ -82,13 +85,15 @@ def plan(folder: CalibrationFolder, wanted: Sequence[Motion]) -> None:
             )
 
 
-def describe(trajectory: Trajectory) -> list[list[str]]:
-    """Return a row per joint: range [rad or m] and greatest speed of a motion."""
+def describe(trajectory: Trajectory, model: RobotModel) -> tuple[list[str], list[list[Any]]]:
+    """Return headers and a row per joint: its range and greatest speed, with units."""
     samples = trajectory.sample(100.0)
-    return [
-        [name, f'{q.min():.2f} … {q.max():.2f}', f'{np.abs(dq).max():.2f}']
+    travel, speed = (column_unit(unit, model.prismatic) for unit in ('rad', 'rad/s'))
+    rows: list[list[Any]] = [
+        [name, q.min(), q.max(), np.abs(dq).max()]
         for name, q, dq in zip(trajectory.joint_names, samples.q.T, samples.dq.T, strict=True)
     ]
+    return ['joint', f'from, {travel}', f'to, {travel}', f'speed up to, {speed}'], rows
 
 
 @contextmanager
@@ -121,9 +126,17 @@ class Player:
         self._client = robot.client
         self.status = ''
         self._client.listen(String, f'{robot.node("excitation")}/status', self._take, STATUS)
+        self._client.listen(JointState, f'{robot.namespace}/joint_states', self._watch, SENSOR)
+        self._now = self._moved = 0.0  # s, stamps of the last joint states, and of the last ones in motion
 
     def _take(self, message: String) -> None:
         self.status = message.data
+
+    def _watch(self, message: JointState) -> None:
+        self._now = seconds(message.header.stamp)
+        speed = dict(zip(message.name, message.velocity, strict=False))
+        if any(abs(speed.get(joint, 0.0)) > REST for joint in self._robot.model.joint_names):
+            self._moved = self._now
 
     def play(self, name: str) -> Path:
         """Play one motion and return the folder of its recording, `recordings/NAME`.
@@ -139,6 +152,8 @@ class Player:
         trajectory = self._folder.path / 'motions' / name / 'summary.json'
         self._reconfigure(excitation, trajectory_file=str(trajectory))
         duration = load_trajectory(trajectory).duration
+        # a controller settles after the end of a motion
+        self._client.until(lambda: self._now - self._moved > SETTLED, 'the robot to come to rest')
         self._client.trigger(f'{identifier}/start_recording')
         complaint: JointDynamicsError | None = None
         try:
@@ -146,7 +161,7 @@ class Player:
             with self._terminal.progress(f'playing {name} ({words})') as show:
                 self._client.until(lambda: self._over(show), f'the motion {name} to end', 10.0 * duration + PATIENCE)
         except KeyboardInterrupt:
-            self._terminal.say(f'stopping: {self._client.trigger(f"{excitation}/stop")}', 'bold yellow')
+            self._terminal.problem(f'stopping: {self._client.trigger(f"{excitation}/stop")}')
             self._keep(name, self._client.trigger(f'{identifier}/stop_recording'))
             raise
         except JointDynamicsError as error:

@@ -16,10 +16,13 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -37,54 +40,75 @@ from joint_dynamics.calibration.robot import (
     connect,
     look,
     nodes_run,
+    root,
     start_nodes,
 )
-from joint_dynamics.calibration.terminal import Terminal
+from joint_dynamics.description.result_files import controller_rate
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
 from joint_dynamics.output_files import write_atomically
+from joint_dynamics.terminal import Terminal
+
+PATIENCE = 86400.0  # s to answer a question
+SECTIONS = ('robot', 'recording', 'identification')
+GAINS = 'logs/gains.json'
+JTC = CalibrationSettings.controller
+LONGER = 'a longer motion: excitation.fourier.period in --config, and a new --out'
+POSTURE = 'another posture: excitation.posture in --config, and a new --out'
+AGAIN = 'the same motions once more, on a quieter machine or network: a new --out'
+# The next step by the code of the first reason.
+NEXT_STEPS = {
+    'missing_samples': AGAIN,
+    'spikes': AGAIN,
+    'excitation': LONGER,
+    'validation': LONGER,
+    'coverage': LONGER,
+    'negative_inertia': LONGER,
+    'friction_sign': LONGER,
+    'gravity': POSTURE,
+    'mounting': POSTURE,
+}
+NEXT_STEP = 'mend the cause in {0}/config.yaml, then: joint-dynamics calibrate --resume --out {0}'
 
 
-def calibrate(settings: CalibrationSettings, folder: CalibrationFolder, terminal: Terminal) -> int:
+def calibrate(folder: CalibrationFolder, terminal: Terminal) -> int:
     """Go through the steps that are not done yet; return 0, or 3 where the result is not reliable.
 
     Raises
     ------
     JointDynamicsError
-        For what has to be mended first; `--resume` goes on from there.
+        For a problem to mend first; `--resume` goes on from there.
     """
-    done, wanted = folder.steps, motions(settings.tests)
+    done, wanted = folder.steps, motions(folder.settings.tests)
     if not {motion.name for motion in wanted} <= set(done.get('move', {})):
-        (folder.path / 'logs').mkdir(exist_ok=True)
         with Processes(folder.path / 'logs') as processes, ros_client(processes.check) as client:
-            robot = _look(client, processes, settings, folder, terminal)
-            if 'plan' not in done:
+            robot = _look(client, processes, folder, terminal)
+            done.pop('identify', None)  # of a calibration before tests were added
+            planned = done.get('plan', {}).get('motions', {})
+            if missing := [motion for motion in wanted if motion.name not in planned]:
                 terminal.step(2, 'Plan')
-                plan(folder, wanted)
-                folder.finish('plan', motions={motion.name: _plan_facts(folder, motion.name) for motion in wanted})
-            _move(robot, settings, folder, terminal)
-    if 'identify' not in done and _identify(settings, folder, terminal) != 0:
+                plan(folder, missing)
+                planned |= {motion.name: _plan_facts(folder, motion.name) for motion in missing}
+                folder.finish('plan', motions=planned)
+            _move(robot, folder, terminal)
+    if 'identify' not in done and _identify(folder, terminal) != 0:
         return 3
-    _hand_over(settings, folder, terminal)
+    _hand_over(folder, terminal)
     return 0
 
 
-def _look(
-    client: RosClient,
-    processes: Processes,
-    settings: CalibrationSettings,
-    folder: CalibrationFolder,
-    terminal: Terminal,
-) -> Robot:
+def _look(client: RosClient, processes: Processes, folder: CalibrationFolder, terminal: Terminal) -> Robot:
     terminal.step(1, 'Look')
-    if nodes_run(client, '/' + settings.namespace.strip('/') if settings.namespace.strip('/') else ''):
+    settings = folder.settings
+    with terminal.progress('looking for nodes'):
+        found = nodes_run(client, settings)
+    if found:
         terminal.say('the nodes run already')
     else:
-        effort = settings.effort
-        if not effort and not settings.preset:
-            effort = terminal.choose('What is `effort` in joint_states?', EFFORTS)
+        if not settings.effort and not settings.preset:
+            folder.change(effort=terminal.choose('What is `effort` in joint_states?', EFFORTS))
         terminal.say(f'starts excitation and identifier (preset {settings.preset or DEFAULT_PRESET})')
-        start_nodes(client, processes, folder, settings, effort)
+        start_nodes(processes, folder)
     try:
         robot = connect(client, settings)
     except JointDynamicsError as error:
@@ -94,7 +118,7 @@ def _look(
     write_atomically(folder.path / 'robot.urdf', robot.model.urdf or '')
     with terminal.progress('looking') as say:
         findings = look(robot, say)
-    terminal.table(['', 'found', 'to do'], [[each.what, each.found, each.remedy] for each in findings])
+    terminal.table('', ['', 'found', 'what to do'], [[each.what, each.found, each.remedy] for each in findings])
     if problems := [each for each in findings if each.remedy]:
         raise JointDynamicsError(f'calibrate: {_sentence(problems[0])}' + _others(problems[1:]))
     folder.finish('look', rate=robot.rate, findings={each.what: each.found for each in findings})
@@ -110,94 +134,129 @@ def _others(problems: list[Finding]) -> str:
 
 
 def _plan_facts(folder: CalibrationFolder, name: str) -> dict[str, Any]:
-    summary = folder.summary(f'motions/{name}')
+    summary = folder.document(f'motions/{name}/summary.json')
     return {key: summary[key] for key in ('profile', 'duration', 'condition_number', 'margins')}
 
 
-def _move(robot: Robot, settings: CalibrationSettings, folder: CalibrationFolder, terminal: Terminal) -> None:
+def _move(robot: Robot, folder: CalibrationFolder, terminal: Terminal) -> None:
     """Show the motions, ask, play and record those that are not recorded yet."""
     terminal.step(3, 'Move')
     played = dict(folder.steps.get('move', {}))
-    left = [motion for motion in motions(settings.tests) if motion.name not in played]
+    left = [motion for motion in motions(folder.settings.tests) if motion.name not in played]
     plans = {motion.name: folder.path / 'motions' / motion.name for motion in left}
     trajectories = {name: load_trajectory(path / 'summary.json') for name, path in plans.items()}
     for motion in left:
         trajectory = trajectories[motion.name]
-        terminal.say(f'{motion.name}, {motion.purpose}: {trajectory.duration:.0f} s')
-        terminal.table(['joint', 'range', 'speed'], describe(trajectory))
+        terminal.table(
+            f'{motion.name}, {motion.purpose}: {trajectory.duration:.0f} s', *describe(trajectory, robot.model)
+        )
     report = plans[left[0].name] / 'report.html'
     terminal.say(f'the moving robot with its limits: {report}')
     if not terminal.yes:
         webbrowser.open(report.as_uri())
+
+    def until(ready: Callable[[], bool]) -> None:
+        robot.client.until(ready, 'an answer', PATIENCE)
+
     with preview(robot, trajectories[left[0].name]):
         agreed = terminal.ask(
-            'Clear the space around the robot, keep the emergency stop at hand. Move the robot?',
-            lambda ready: robot.client.until(ready, 'an answer', 86400.0),
+            'Clear the space around the robot, keep the emergency stop at hand. Move the robot?', until
         )
     if not agreed:
         raise JointDynamicsError('calibrate: not moved, as asked; --resume goes on from here')
     player = Player(robot, folder, terminal)
     for motion in left:
-        played[motion.name] = str(player.play(motion.name).relative_to(folder.path))
+        recorded = insist(partial(player.play, motion.name), terminal, until)
+        played[motion.name] = str(recorded.relative_to(folder.path))
         folder.finish('move', **played)
 
 
-def _identify(settings: CalibrationSettings, folder: CalibrationFolder, terminal: Terminal) -> int:
+def insist(play: Callable[[], Path], terminal: Terminal, until: Callable[[Callable[[], bool]], None]) -> Path:
+    """Play a motion, again after a refusal as often as the user asks for it; return its recording.
+
+    Raises
+    ------
+    JointDynamicsError
+        The refusal, where nobody is there to mend its cause.
+    """
+    while True:
+        try:
+            return play()
+        except JointDynamicsError as error:
+            if terminal.yes:
+                raise
+            terminal.problem(str(error))
+            if not terminal.ask('Play this motion again?', until):
+                raise
+
+
+def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
     """Identify, offer a proven correction once, add joint tests; return the exit status of the verdict."""
     terminal.step(4, 'Identify')
-    status = _identified(folder)
-    if status == 3 and (mend := _correction(folder)):
-        corrected = folder.path / 'identified' / 'mend.yaml'
-        terminal.say(
-            f'a correction is proved on data that took no part: {yaml.safe_dump(mend, default_flow_style=True)}'
-        )
+    status, summary = _identified(folder)
+    if status == 3 and (mend := _correction(summary)):
+        terminal.say(f'a correction: {yaml.safe_dump(mend, default_flow_style=True).strip()}')
+        rows = [[joint, one['before'], one['after']] for joint, one in summary['mend'].get('left_percent', {}).items()]
+        terminal.table('Its proof: residual on unseen data, %', ['joint', 'without', 'with'], rows)
         if terminal.ask('Use this correction?'):
-            shutil.copy(corrected, folder.path / 'config.yaml')
-            status = _identified(folder)
-    summary = folder.summary('identified', reliable=status == 0)
+            shutil.copy(folder.path / 'identified' / 'mend.yaml', folder.path / 'config.yaml')
+            status, summary = _identified(folder)
+    terminal.record(verdict=summary['verdict_line'])
+    terminal.say(summary['verdict_line'], f'bold {"red" if status else "green"}', label='verdict: ')
     if status != 0:
-        reasons = [reason['text'] for reason in summary['reasons']]
-        terminal.say(f'not reliable: {reasons[0] if reasons else summary["verdict"]}', 'bold red')
-        terminal.say('next: mend that, or play a longer motion (excitation.fourier.period in --config) to a new --out')
+        step = NEXT_STEPS.get(summary['reasons'][0]['code'], NEXT_STEP.format(folder.path))
+        terminal.say(step, 'bold', label='next: ')
+        terminal.record(next=step)
         return status
     shutil.copy(folder.path / 'identified' / 'dynamics.yaml', folder.path / 'dynamics.yaml')
-    for test, joint in settings.tests:
+    for test, joint in folder.settings.tests:
         name = f'{test}_{joint}'
         words = ['identify-joint', test, f'recordings/{name}', '--joint', joint, '--robot', 'robot.urdf']
         words += ['--config', 'config.yaml', '--description', 'dynamics.yaml', '--out', f'joints/{name}']
         if folder.command(*words) == 0:
             shutil.copy(folder.path / 'joints' / name / 'dynamics.yaml', folder.path / 'dynamics.yaml')
-    folder.finish('identify', verdict=summary['verdict'], condition_number=summary['condition_number'])
+    folder.finish('identify', verdict=summary['verdict_line'], condition_number=summary['condition_number'])
     return 0
 
 
-def _identified(folder: CalibrationFolder) -> int:
+def _identified(folder: CalibrationFolder) -> tuple[int, dict[str, Any]]:
+    """Identify from the first motion, validate on the second; return exit status and summary."""
     words = ['identify', 'recordings/learn', '--validate', 'recordings/judge', '--robot', 'robot.urdf']
-    return folder.command(*words, '--config', 'config.yaml', '--out', 'identified')
+    status = folder.command(*words, '--config', 'config.yaml', '--out', 'identified')
+    name = 'summary.json' if status == 0 else 'summary.not_reliable.json'
+    return status, folder.document(f'identified/{name}')
 
 
-def _correction(folder: CalibrationFolder) -> Mapping[str, Any]:
+def _correction(summary: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the sections of the correction that `identify` has proved, {} where there is none."""
-    mend = folder.summary('identified', reliable=False).get('mend', {})
-    return {key: value for key, value in mend.items() if key in ('robot', 'recording', 'identification')}
+    return {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
 
 
-def _hand_over(settings: CalibrationSettings, folder: CalibrationFolder, terminal: Terminal) -> None:
+def _hand_over(folder: CalibrationFolder, terminal: Terminal) -> None:
     """Write the gains, and say how estimator and controller start with the result."""
     terminal.step(5, 'Hand over')
-    description, controllers = folder.path / 'dynamics.yaml', folder.path / 'controllers.yaml'
-    preset = f' preset:={settings.preset}' if settings.preset else ''
-    namespace = f' namespace:={settings.namespace}' if settings.namespace else ''
-    lines = [f'ros2 launch joint_dynamics hardware.launch.py{preset}{namespace} description_file:={description}']
+    settings, description = folder.settings, folder.path / 'dynamics.yaml'
+    simulated = settings.preset == 'simulation'
+    given = {
+        'preset': '' if simulated else settings.preset,
+        'namespace': settings.namespace,
+        'initial_joint_controller': settings.controller if settings.controller != JTC else '',
+        'use_sim_time': 'true' if settings.use_sim_time and not simulated else '',
+        'description_file': str(description),
+    }
+    arguments = [f'{name}:={value}' for name, value in given.items() if value]
+    file = 'simulation' if simulated else 'hardware'
+    lines = [f'ros2 launch joint_dynamics {file}.launch.py {shlex.join(arguments)}']
     words = ['gains', '--robot', 'robot.urdf', '--config', 'config.yaml', '--description', 'dynamics.yaml']
-    words += ['--rate', f'{folder.steps["look"]["rate"]:.0f}', '--plugin', '--out', controllers.name]
+    words += ['--rate', f'{controller_rate(folder.steps["look"]["rate"]):.0f}', '--plugin']
+    words += ['--out', str(folder.path / 'controllers.yaml'), '--json', GAINS]
     # A robot without stiffness of every joint gets no gains; its description is good all the same.
     if folder.command(*words, accepted=(0, 2)) == 0:
-        lines.append(
-            'ros2 run controller_manager spawner feedforward_controller feedforward_trajectory_controller --param-file '
-            f'{controllers} --activate-as-group'
-        )
-    terminal.say(f'description: {description}; report: {folder.path / "identified" / "report.html"}')
+        manager = f' -c {root(settings)}/controller_manager' if root(settings) else ''
+        spawners = [line for line in folder.document(GAINS)['lines'] if ' spawner ' in line]
+        lines += [line.partition(': ')[2] + manager for line in spawners]
+    terminal.say(str(description), label='description: ')
+    terminal.say(str(folder.path / 'identified' / 'report.html'), label='report: ')
     for line in lines:
-        terminal.say(f'next: {line}')
+        terminal.say(line, label='next: ')
     folder.finish('hand over', date=date.today().isoformat(), description=str(description), lines=lines)

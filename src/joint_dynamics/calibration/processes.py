@@ -139,7 +139,7 @@ class Processes:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(max(0.0, deadline - time.monotonic()))
             for process in processes:
-                # What they started in the same session and did not end themselves.
+                # Their own children in the same session, if still there.
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
 

@@ -41,7 +41,7 @@ from joint_dynamics.nodes.framework.wiring import WIRING
 from joint_dynamics.nodes.interfaces.messages import seconds
 from joint_dynamics.robot import RobotModel
 
-DISCOVERY = 3.0  # s in which nodes that run already are heard of
+STARTING = 120.0  # s in which a node becomes active
 LISTEN = 3.0  # s of joint states that are looked at
 REST = 0.02  # rad/s, fastest joint of a robot at rest, as in the excitation node
 DEFAULT_PRESET = 'ros2_control'
@@ -106,10 +106,10 @@ def preset_file(name: str) -> Path:
     raise JointDynamicsError(f'--preset: expected one of {", ".join(known)}, found {name!r}')
 
 
-def nodes_run(client: RosClient, namespace: str) -> bool:
-    """Return whether the nodes run already, as far as discovery tells within `DISCOVERY` s."""
-    wanted = {f'{namespace}/excitation/start', f'{namespace}/identifier/identify'}
-    end = time.monotonic() + DISCOVERY
+def nodes_run(client: RosClient, settings: CalibrationSettings) -> bool:
+    """Return whether the nodes run already, found by discovery within the time of the settings."""
+    wanted = {f'{root(settings)}/{service}' for service in ('excitation/start', 'identifier/identify')}
+    end = time.monotonic() + settings.wait
     while time.monotonic() < end:
         found = {name for name, _ in client.node.get_service_names_and_types()}
         if wanted <= found:
@@ -118,13 +118,17 @@ def nodes_run(client: RosClient, namespace: str) -> bool:
     return False
 
 
-def start_nodes(
-    client: RosClient, processes: Processes, folder: CalibrationFolder, settings: CalibrationSettings, effort: str
-) -> None:
+def root(settings: CalibrationSettings) -> str:
+    """Return the namespace with a leading slash, '' for none."""
+    name = settings.namespace.strip('/')
+    return f'/{name}' if name else ''
+
+
+def start_nodes(processes: Processes, folder: CalibrationFolder) -> None:
     """Start excitation and identifier with the parameters of a preset; their logs are in `logs/`."""
+    settings = folder.settings
     preset = preset_file(settings.preset or DEFAULT_PRESET)
     common = folder.path / 'logs' / 'preset.yaml'
-    common.parent.mkdir(exist_ok=True)
     common.write_text(preset.read_text(encoding='utf-8').replace('$(var tf_prefix)', ''), encoding='utf-8')
     for name in NODES:
         parameters: dict[str, Any] = {'autostart': True, 'use_sim_time': settings.use_sim_time}
@@ -134,13 +138,13 @@ def start_nodes(
             parameters['config_file'] = str(Path(settings.config).expanduser().absolute())
         if name == 'identifier':
             parameters['output_folder'] = str(folder.path / 'recorded')
-            if effort:
-                parameters['joint_states_effort'] = effort
+            if settings.effort:
+                parameters['joint_states_effort'] = settings.effort
         own = folder.path / 'logs' / f'{name}.yaml'
         own.write_text(yaml.safe_dump({f'/**/{name}': {'ros__parameters': parameters}}), encoding='utf-8')
         arguments = ['--ros-args', '--params-file', str(common), '--params-file', str(own)]
-        if settings.namespace:
-            arguments += ['-r', f'__ns:=/{settings.namespace.strip("/")}']
+        if namespace := root(settings):
+            arguments += ['-r', f'__ns:={namespace}']
         for ours, theirs in WIRING[name].items():
             arguments += ['-r', f'{ours}:={theirs.format(initial_joint_controller=settings.controller)}']
         processes.start(name, f'joint_dynamics.nodes.{name}.node', arguments)
@@ -154,9 +158,9 @@ def connect(client: RosClient, settings: CalibrationSettings) -> Robot:
     JointDynamicsError
         Where a node does not become active, or the identifier's folder is not on this machine.
     """
-    namespace = f'/{settings.namespace.strip("/")}' if settings.namespace.strip('/') else ''
+    namespace = root(settings)
     for name in NODES:
-        client.until_active(f'{namespace}/{name}')
+        client.until_active(f'{namespace}/{name}', max(STARTING, settings.wait))
     identifier = f'{namespace}/identifier'
     given, saves = client.get_parameters(identifier, 'output_folder', 'save_recordings')
     recordings = results_folder(given, identifier.strip('/'))
@@ -186,7 +190,7 @@ def _sections(path: Path) -> dict[str, Any]:
 
 
 def look(robot: Robot, say: Callable[[str], None]) -> list[Finding]:
-    """Return what was found of the robot; a finding with a remedy has to be mended first."""
+    """Return the findings on the robot; one with a remedy has to be mended first."""
     say(f'listening for {LISTEN:g} s')
     return [*_joint_states(robot), _effort(robot), *_limits(robot.model), _temperature(robot), _controller(robot)]
 
@@ -229,7 +233,7 @@ def _joint_states(robot: Robot) -> list[Finding]:
 
 
 def _effort(robot: Robot) -> Finding:
-    """Show effort at rest beside the gravity torque of the robot file: what it means shows there."""
+    """Show effort at rest beside the gravity torque of the robot file, which shows its meaning."""
     stated = robot.config['recording'].get('joint_states') or {}
     kind = str(stated.get('effort', 'none'))
     effort = robot.states.get('effort')

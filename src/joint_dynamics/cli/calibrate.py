@@ -22,6 +22,7 @@ from pathlib import Path
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.python_process import need_ros, terminated_like_interrupted
+from joint_dynamics.terminal import Terminal
 
 EFFORTS = ('torque', 'current', 'torque_without_gravity')
 
@@ -31,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         'Looks at the robot, plans two motions, asks before it moves, plays and records both, identifies the dynamics, '
         'and leaves one folder with description, report, recordings and gains. Uses the nodes of hardware.launch.py, '
-        'or starts excitation and identifier itself. Exit status: 0 done; 2 something has to be mended; 3 done, but '
-        'not reliable.'
+        'or starts excitation and identifier itself.'
     )
     parser.add_argument('--robot-file', default='', metavar='FILE', help='URDF; default: the topic robot_description')
     parser.add_argument('--preset', default='', metavar='NAME', help='parameters of the nodes: a folder of config/')
@@ -40,9 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--namespace', default='', metavar='NAME', help='of the robot and of all nodes')
     parser.add_argument(
         '--controller',
-        default='joint_trajectory_controller',
+        default='',
         metavar='NAME',
-        help='controller that takes trajectories (default: %(default)s)',
+        help='controller that takes trajectories (default: joint_trajectory_controller)',
+    )
+    parser.add_argument(
+        '--wait', type=float, metavar='S', help='time in which nodes that run already may answer (default: 3)'
     )
     parser.add_argument('--config', default='', metavar='FILE', help='YAML with sections excitation, identification, …')
     for test, motion in (('friction', 'constant speeds'), ('hysteresis', 'slow reversals')):
@@ -51,42 +54,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument('--sim-time', action='store_true', help='the robot is simulated: take the time from /clock')
     parser.add_argument('--yes', action='store_true', help='move the robot, and use proven corrections, without asking')
-    parser.add_argument('--resume', action='store_true', help='go on with the calibration in --out')
-    parser.add_argument('--json', default='', metavar='FILE', help='keep every finished step in FILE, too')
-    parser.add_argument('--quiet', action='store_true', help='show questions and problems only')
+    parser.add_argument('--resume', action='store_true', help='go on with the calibration in --out, with its options')
     parser.add_argument('--out', default='', metavar='DIR', help='folder of all files (default: calibration-DATE)')
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Calibrate; return the exit status."""
     need_ros('calibrate')
-    from joint_dynamics.calibration import CalibrationSettings
     from joint_dynamics.calibration.folder import CalibrationFolder
     from joint_dynamics.calibration.procedure import calibrate
-    from joint_dynamics.calibration.terminal import Terminal
 
     if args.resume and not args.out:
         raise JointDynamicsError('calibrate --resume: expected --out DIR, the folder to go on with, found none')
-    settings = CalibrationSettings(
-        out=Path(args.out or f'calibration-{date.today().isoformat()}'),
-        robot_file=args.robot_file,
-        preset=args.preset,
-        namespace=args.namespace,
-        controller=args.controller,
-        config=args.config,
-        effort=args.effort,
-        tests=(
-            *(('friction', joint) for joint in args.friction),
-            *(('hysteresis', joint) for joint in args.hysteresis),
-        ),
-        use_sim_time=args.sim_time,
-    )
-    terminal = Terminal(args.yes, args.quiet)
-    folder = CalibrationFolder(settings.out, terminal, args.resume, args.json)
+    tests = [(test, joint) for test in ('friction', 'hysteresis') for joint in getattr(args, test)]
+    given = {
+        'robot_file': args.robot_file and str(Path(args.robot_file).expanduser().absolute()),
+        'preset': args.preset,
+        'namespace': args.namespace,
+        'controller': args.controller,
+        'config': args.config and str(Path(args.config).expanduser().absolute()),
+        'effort': args.effort,
+        'wait': args.wait,
+        'tests': tests,
+        'use_sim_time': args.sim_time,
+    }
+    out = Path(args.out or f'calibration-{date.today().isoformat()}')
+    folder = CalibrationFolder(out, terminal, {name: value for name, value in given.items() if value}, args.resume)
     try:
         # SIGTERM and SIGHUP bring the robot to rest, as Ctrl-C does
         with terminated_like_interrupted():
-            return calibrate(settings, folder, terminal)
+            return calibrate(folder, terminal)
     except KeyboardInterrupt:
-        terminal.say(f'interrupted; go on with: joint-dynamics calibrate --resume --out {folder.path}', 'bold yellow')
+        terminal.problem(f'interrupted; go on with: joint-dynamics calibrate --resume --out {folder.path}')
         return 130

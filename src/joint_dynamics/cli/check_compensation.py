@@ -17,10 +17,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import show_table, show_written, write_report
+from joint_dynamics.cli.common import show_written, write_report
+from joint_dynamics.terminal import Terminal
 
 if TYPE_CHECKING:
     from joint_dynamics.control.compensation import DirectionCheck
@@ -40,8 +40,8 @@ LEAST_LOAD = 1e-3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
-        'Compares a friction compensation with the identified friction, per joint and direction. Exit status 1 when'
-        ' a joint would run away (docs/reference/commands/check-compensation.md).'
+        'Compares a friction compensation with the identified friction, per joint and direction'
+        ' (docs/reference/commands/check-compensation.md).'
     )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml with the identified friction')
     parser.add_argument(
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--out', metavar='DIR', help='folder for summary.json and report.html')
 
 
-def run(args: argparse.Namespace) -> int:
-    """Check, print and, with --out, write; return 0, or 1 when a joint would run away."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Check, show and, with --out, write; return 0, or 1 when a joint would run away."""
     from joint_dynamics.arm import Arm
     from joint_dynamics.control.applied import check_compensation
     from joint_dynamics.description import DynamicsDescription, prepare_folder
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     folder = prepare_folder(args.out) if args.out else None
     checks = check_compensation(Arm.of_joints(description), applied)
     torque, rate = (column_unit(unit, [check.slides for check in checks]) for unit in ('N·m', 'rad/s'))
-    show_table(
+    terminal.table(
         'Friction compensation',
         [
             'joint',
@@ -83,19 +83,21 @@ def run(args: argparse.Namespace) -> int:
         travel, rate = (joint_unit(unit, check.slides) for unit in ('rad', 'rad/s'))
         for cycle in check.cycles:
             size = '' if cycle.amplitude is None else f', ±{cycle.amplitude:.3g} {travel}, period {cycle.period:.3g} s'
-            print(
+            terminal.say(
                 f'{check.joint}: with a spring a {"stable" if cycle.stable else "repelling"} limit cycle of'
                 f' ±{cycle.speed:.3g} {rate}{size}'
             )
         for side in (check.positive, check.negative):
             if side.might and not side.runs_away:
-                print(
-                    f'warning: {check.joint} {side.direction}: within two deviations of the identified friction it'
-                    ' could run away'
+                terminal.say(
+                    f'{check.joint} {side.direction}: within two deviations of the identified friction it could run'
+                    ' away',
+                    'bold yellow',
+                    label='warning: ',
                 )
     skipped = [name for name in description.joint_names if name not in applied]
     if skipped:
-        print(f'not checked (not in {args.applied}): {", ".join(skipped)}')
+        terminal.say(f'not checked (not in {args.applied}): {", ".join(skipped)}')
     runaway = sorted({check.joint for check in checks if check.runs_away})
     if folder:
         from joint_dynamics.report.joint import compensation_report
@@ -107,9 +109,9 @@ def run(args: argparse.Namespace) -> int:
             'checks': [check.summary() for check in checks],
         }
         write_report(folder, summary, compensation_report(checks, args.applied))
-        show_written(folder, ('summary.json', 'report.html'))
+        show_written(terminal, folder, ('summary.json', 'report.html'))
     if runaway:
-        print(f'joint-dynamics check-compensation: would run away: {", ".join(runaway)}', file=sys.stderr)
+        terminal.problem(f'would run away: {", ".join(runaway)}')
     return 1 if runaway else 0
 
 

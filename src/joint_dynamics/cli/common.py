@@ -12,14 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the commands share: configuration files, robots, recordings, output folders, tables."""
+"""Shared by the commands: configuration files, robots, recordings, output folders, tables."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.terminal import Terminal
 
 ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling', 'parallelograms')
 SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint', 'trend')
@@ -107,11 +107,12 @@ def write_report(folder: Path, summary: Mapping[str, Any], report: Any, **files:
     )
 
 
-def show_written(folder: Path, names: Sequence[str], reliable: bool = True) -> None:
-    """Print what was written; where it is not reliable, also what that left alone."""
-    print(f'written: {folder}/{" ".join(names)}')
+def show_written(terminal: Terminal, folder: Path, names: Sequence[str], reliable: bool = True) -> None:
+    """Show the written files; after an unreliable result, also the earlier one that stays."""
+    terminal.say(f'written: {folder}/{" ".join(names)}')
+    terminal.record(written=[str(folder / name) for name in names])
     if not reliable and (folder / 'dynamics.yaml').exists():
-        print(f'kept: {folder}/dynamics.yaml of an earlier run')
+        terminal.say(f'kept: {folder}/dynamics.yaml of an earlier run')
 
 
 def add_config_argument(parser: argparse.ArgumentParser) -> None:
@@ -123,45 +124,21 @@ def add_config_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@contextlib.contextmanager
-def progress_display(first: str) -> Iterator[Callable[[str], None]]:
-    """Give a function that shows a line: beside a spinner on a terminal, elsewhere one after the other on stderr."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(first) as status:
-            yield status.update
-    else:
-        yield lambda line: print(line, file=sys.stderr, flush=True)
-
-
-def exit_status(command: str, reasons: Sequence[object], remedy: str = '') -> int:
+def exit_status(terminal: Terminal, reasons: Sequence[object], remedy: str = '') -> int:
     """Return 0, or 3 where there are reasons not to believe the result, which go to stderr in one line."""
     if not reasons:
         return 0
-    print(f'joint-dynamics {command}: done, but not reliable: {"; ".join(map(str, reasons))}{remedy}', file=sys.stderr)
+    terminal.problem(f'done, but not reliable: {"; ".join(map(str, reasons))}{remedy}')
     return 3
 
 
-def show_verdict(line: str, reasons: Sequence[Any]) -> None:
-    """Print the verdict in one line, in colour on a terminal, and each further reason in a line of its own."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(soft_wrap=True)
+def show_verdict(terminal: Terminal, line: str, reasons: Sequence[Any]) -> None:
+    """Show the verdict in one line, in colour on a terminal, and each further reason in a line of its own."""
     colour = 'red' if reasons else 'yellow' if 'not validated' in line else 'green'
-    console.print(Text.assemble('verdict: ', (line, f'bold {colour}')))
-    show_reasons(console, 'not reliable', reasons, first=1)
-
-
-def show_reasons(console: Any, kind: str, reasons: Sequence[Any], first: int = 0) -> None:
-    """Print reasons from the `first` on, a line each."""
-    from rich.text import Text
-
-    for index, reason in enumerate(reasons):
-        if index >= first:
-            console.print(Text.assemble((f'{kind}: ', 'bold red'), str(reason)))
+    terminal.say(line, f'bold {colour}', label='verdict: ')
+    terminal.record(verdict=line, reasons=[str(reason) for reason in reasons])
+    for reason in reasons[1:]:
+        terminal.say(str(reason), 'bold red', label='not reliable: ')
 
 
 def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,8 +146,10 @@ def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
 
 
-def write_mend(path: str | Path, summary: Mapping[str, Any], config: Mapping[str, Any], joints: Sequence[str]) -> None:
-    """Write `config` with the corrections of a summary to a file, and print what they gain.
+def write_mend(
+    terminal: Terminal, path: str | Path, summary: Mapping[str, Any], config: Mapping[str, Any], joints: Sequence[str]
+) -> None:
+    """Write `config` with the corrections of a summary to a file, and show their gain.
 
     Corrections that `config` states already come first, and those of the summary after them.
     """
@@ -182,68 +161,11 @@ def write_mend(path: str | Path, summary: Mapping[str, Any], config: Mapping[str
     if both or kept:
         whole['recording'] = {**kept, **both}
     write_atomically(path, yaml.safe_dump(whole, sort_keys=False, allow_unicode=True))
-    print(f'mend: {path} (--config {path})')
+    terminal.say(f'mend: {path} (--config {path})')
     left = summary['mend'].get('left_percent', {})
     if left:
-        show_table(
-            'Left over of data that took no part, %',
-            ['joint', 'as it is', 'mended'],
+        terminal.table(
+            'Residual on unseen data, %',
+            ['joint', 'uncorrected', 'corrected'],
             [[name, entry['before'], entry['after']] for name, entry in left.items()],
         )
-
-
-#: Characters from which on a name without spaces goes below a table that is too wide for it.
-UNBROKEN_LENGTH = 24
-
-
-def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table to the terminal, so that no number is cut and no path is broken.
-
-    A few rows too wide for it are printed as columns; names of files that are still too wide stand below, by number.
-    """
-    from rich.console import Console
-    from rich.table import Table
-
-    cells = [list(headers), *([_text(value) for value in row] for row in rows)]
-    # Piped into a file there is no width to respect, and a folded table is hard to read back.
-    # And a cell is a value, not markup: brackets in the name of a joint are brackets.
-    console = Console(markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = max(160, _width(cells))
-    if _width(cells) > console.width and len(cells) <= len(headers):
-        cells = [list(row) for row in zip(*cells, strict=True)]
-    below: list[str] = []
-    if _width(cells) > console.width:
-        cells = [[_moved(cell, below) for cell in row] for row in cells]
-    # not the table's own title, which is folded to the width of the table
-    console.print(title, style='table.title', highlight=False, soft_wrap=True)
-    table = Table(header_style='bold')
-    for k, header in enumerate(cells[0]):
-        table.add_column(header, justify='left' if k == 0 else 'right', overflow='fold')
-    for row in cells[1:]:
-        table.add_row(*row)
-    console.print(table)
-    for number, text in enumerate(below, start=1):
-        console.print(f'({number}) {text}', soft_wrap=True, highlight=False)
-
-
-def _width(cells: Sequence[Sequence[str]]) -> int:
-    """Return the characters that a table needs, its lines included."""
-    return sum(max(map(len, column)) + 3 for column in zip(*cells, strict=True)) + 1
-
-
-def _moved(cell: str, below: list[str]) -> str:
-    """Return a cell, or the number under which it stands below where it is the long name of a file or recording."""
-    if len(cell) <= UNBROKEN_LENGTH or ' ' in cell or not ('/' in cell or '@' in cell or '_' in cell):
-        return cell
-    if cell not in below:
-        below.append(cell)
-    return f'({below.index(cell) + 1})'
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return '–'
-    if isinstance(value, (str, bool)):
-        return str(value)
-    return '–' if value != value else f'{float(value):.4g}'

@@ -30,6 +30,7 @@ from joint_dynamics.demo import DemoSettings
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import prepare_folder
 from joint_dynamics.settings import declarations
+from joint_dynamics.terminal import Terminal
 
 NEEDED = ('rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'std_srvs', 'rosgraph_msgs')
 
@@ -52,9 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run all stages, print the table, write; return 0."""
-    from joint_dynamics.cli.common import show_table, write_report
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Run all stages, show the table, write; return 0."""
+    from joint_dynamics.cli.common import show_written, write_report
     from joint_dynamics.demo.comparison import headlines
     from joint_dynamics.demo.report import demo_report
 
@@ -66,21 +67,21 @@ def run(args: argparse.Namespace) -> int:
         )
     settings = DemoSettings(seed=args.seed)
     folder = prepare_folder(args.out)
-    summary, results = run_demo(settings, folder)
-    show_table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
+    summary, results = run_demo(settings, folder, terminal)
+    terminal.table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
     write_report(folder, summary, demo_report(summary, results))
-    print(f'{summary["seconds"]["total"]:.0f} s; written: {folder}/report.html summary.json')
+    terminal.say(f'{summary["seconds"]["total"]:.0f} s')
+    show_written(terminal, folder, ('report.html', 'summary.json'))
     return 0
 
 
-def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def run_demo(settings: Any, folder: Path, terminal: Terminal) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run all stages with processes of their own, and end every one of them.
 
     Return the summary and the results for the report.
     """
     from joint_dynamics.calibration.client import own_domain, ros_client
     from joint_dynamics.calibration.processes import Processes
-    from joint_dynamics.calibration.terminal import Terminal
     from joint_dynamics.demo.stages import CALIBRATION, ONLINE, DemoContext
     from joint_dynamics.python_process import terminated_like_interrupted
 
@@ -96,7 +97,7 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
         Processes(logs) as processes,
         ros_client(processes.check) as client,
     ):
-        context = DemoContext(settings, folder, Terminal(), processes, client)
+        context = DemoContext(settings, folder, terminal, processes, client)
         for stage in (*CALIBRATION, *(ONLINE if settings.online else ())):
             stage(context)
     context.summary['seconds'] = {**context.seconds, 'total': time.monotonic() - began}

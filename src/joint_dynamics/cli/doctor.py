@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`joint-dynamics doctor`: what of the installation works, or what is wrong with a recording, and what it can show."""
+"""`joint-dynamics doctor`: checks of the installation, or of a recording and its use."""
 
 from __future__ import annotations
 
@@ -34,13 +34,11 @@ from joint_dynamics.cli.common import (
     load_recordings,
     load_robot,
     mend_of,
-    progress_display,
-    show_reasons,
-    show_table,
     write_mend,
 )
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.python_process import need_ros
+from joint_dynamics.terminal import Terminal
 
 # Module, distribution, what for, whether the package works without it.
 MODULES = (
@@ -64,8 +62,10 @@ MODULES = (
     ('launch_ros', 'launch_ros', 'launch files', False),
     ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
-#: s to listen by default, so that it is done within ten; and what is allowed.
-SECONDS, WAIT, MIN_SECONDS, MAX_SECONDS = 6.0, 5.0, 1.0, 600.0
+SECONDS = 6.0  # s to listen by default; with the wait, done within about ten
+WAIT = 5.0  # s for the first message of a topic by default
+MIN_SECONDS = 1.0  # s, shortest time for either
+MAX_SECONDS = 600.0  # s, longest time for either
 #: s, for `max_gap` where stamps are too far apart.
 ANY_GAP = 1e3
 NODE_CHECK = """
@@ -82,11 +82,10 @@ rclpy.try_shutdown()
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
-        'Without a recording: lists every dependency with its version and tries what the package needs; exit '
-        'status 2 when something needed is missing. With recordings: tells what is wrong or odd with them (units, '
-        'signs, order, time stamps, delays, stuck or cut-off signals, mounting, motor side) and what can be '
-        'identified from them; exit status 3 when something is wrong. With --live: the same of the topics that the '
-        'robot publishes now.'
+        'Without a recording: lists every dependency with its version and tries what the package needs. With'
+        ' recordings: what is wrong or odd with them (units, signs, order, time stamps, delays, stuck or cut-off'
+        ' signals, mounting, motor side) and what can be identified from them. With --live: the same of the topics'
+        ' that the robot publishes now.'
     )
     parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', metavar='FILE', help='URDF, or MDH table in YAML; needed with a recording')
@@ -108,14 +107,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Look at the recordings, or at the installation; return 0, 2 where something needed is missing, 3 where wrong."""
     if args.live:
-        return _live(args)
+        return _live(args, terminal)
     if not args.recordings:
         if args.robot or args.config:
             raise JointDynamicsError('doctor: expected a RECORDING, or --live, with --robot and --config, found none')
-        return _installation()
+        return _installation(terminal)
     if not args.robot:
         raise JointDynamicsError('doctor RECORDING: expected --robot FILE, found none')
     config = load_config(args.config)
@@ -126,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
         raise JointDynamicsError(f'doctor --mend: expected one RECORDING, found {len(args.recordings)}')
     wrong = False
     for recording in [_read(one, config, model) for one in args.recordings]:
-        wrong |= _examine(model, recording, config, args.mend, load_config(args.config))
+        wrong |= _examine(terminal, model, recording, config, args.mend, load_config(args.config))
     return 3 if wrong else 0
 
 
@@ -145,7 +144,7 @@ def _read(path: str, config: dict[str, Any], model: Any) -> Any:
         raise
 
 
-def _live(args: argparse.Namespace) -> int:
+def _live(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.recordings:
         raise JointDynamicsError(f'doctor --live: expected no RECORDING beside it, found {args.recordings[0]}')
     if not args.robot:
@@ -164,61 +163,68 @@ def _live(args: argparse.Namespace) -> int:
     config = load_config(args.config)
     model = load_robot(args.robot, config)
     settings = RecordingSettings.from_mapping({'implausible': 'note', **config.get('recording', {})})
-    with progress_display('reading') as say:
+    with terminal.progress('listening') as say:
         recording = listen(
             model, settings, args.seconds, args.namespace, say, patience=args.wait, simulated=args.sim_time
         )
-    return 3 if _examine(model, recording, config) else 0
+    return 3 if _examine(terminal, model, recording, config) else 0
 
 
 def _examine(
-    model: Any, recording: Any, config: dict[str, Any], mend: str | None = None, stated: dict[str, Any] | None = None
+    terminal: Terminal,
+    model: Any,
+    recording: Any,
+    config: dict[str, Any],
+    mend: str | None = None,
+    stated: dict[str, Any] | None = None,
 ) -> bool:
-    from rich.console import Console
-    from rich.text import Text
-
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.examine import examine
     from joint_dynamics.robot.limits import column_unit
 
     examination = examine(model, recording, IdentificationSettings.from_config(config.get('identification', {})))
-    console = Console(soft_wrap=True)
-    console.print(Text(f'{recording.name}: {recording.samples} samples at {recording.rate:.6g} Hz, ', 'bold'), end='')
-    console.print(Text(f'{recording.duration:.6g} s: {", ".join(recording.quantities)}'))
+    terminal.say(
+        f'{recording.samples} samples at {recording.rate:.6g} Hz, {recording.duration:.6g} s:'
+        f' {", ".join(recording.quantities)}',
+        'bold',
+        label=f'{recording.name}: ',
+    )
     travel, speed, torque = (column_unit(unit, model.prismatic) for unit in ('rad', 'rad/s', 'N·m'))
     effort = torque if recording.tau is not None else 'A'
     moved = ['joint', f'travel, {travel}', f'{speed} (99 %)', 'at rest, %']
-    show_table(
+    terminal.table(
         'Joints',
         [*moved, f'rms, {effort}', 'left over, %'],
         [[*(vars(joint) | {'resting': 100.0 * joint.resting}).values()] for joint in examination.joints],
     )
-    show_reasons(console, 'wrong', examination.reasons)
     for kind, colour, lines in (
+        ('wrong: ', 'bold red', examination.reasons),
         ('odd: ', 'yellow', examination.odd),
         ('can be identified: ', 'green', examination.able),
         ('cannot be: ', 'yellow', examination.unable),
     ):
         for line in lines:
-            console.print(Text.assemble((kind, colour), line))
+            terminal.say(str(line), colour, label=kind)
     if not examination.reasons:
-        console.print(Text('nothing wrong found', 'bold green'))
+        terminal.say('nothing wrong found', 'bold green')
     if mend is not None:
         if examination.result is None or not mend_of(examination.result.summary()):
-            print(f'nothing written: {"no correction is known" if examination.reasons else "nothing to correct"}')
+            terminal.say(
+                f'nothing written: {"no correction is known" if examination.reasons else "nothing to correct"}'
+            )
         else:
-            write_mend(mend, examination.result.summary(), stated or {}, model.joint_names)
+            write_mend(terminal, mend, examination.result.summary(), stated or {}, model.joint_names)
     return bool(examination.reasons)
 
 
-def _installation() -> int:
+def _installation(terminal: Terminal) -> int:
     rows, missing = [], []
     for module, distribution, purpose, needed in MODULES:
         state = _version(module, distribution)
         rows.append([module, state or 'missing', 'needed' if needed else 'optional', purpose])
         if state is None and needed:
             missing.append(module)
-    show_table(
+    terminal.table(
         f'joint_dynamics on Python {platform.python_version()}, {platform.machine()},'
         f' ROS_DISTRO={os.environ.get("ROS_DISTRO", "not set")}',
         ['module', 'version', 'is', 'for'],
@@ -228,9 +234,9 @@ def _installation() -> int:
     if any(row[0] == 'rclpy' and row[1] != 'missing' for row in rows):
         checks.append(('a ROS 2 node starts', _check_node))
     results = [[name, *_outcome(check)] for name, check in checks]
-    show_table('What works', ['check', 'result', ''], results)
+    terminal.table('What works', ['check', 'result', ''], results)
     if missing:
-        print(f'joint-dynamics doctor: missing: {", ".join(missing)}', file=sys.stderr)
+        terminal.problem(f'missing: {", ".join(missing)}')
     return 2 if missing or results[0][1] == 'failed' else 0
 
 

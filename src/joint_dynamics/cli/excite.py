@@ -17,9 +17,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +25,13 @@ from joint_dynamics.cli.common import (
     exit_status,
     load_config,
     load_robot,
-    show_table,
     show_written,
     write_report,
 )
+from joint_dynamics.terminal import Terminal
 
 if TYPE_CHECKING:
-    from joint_dynamics.excitation import Plan, Progress
+    from joint_dynamics.excitation import Plan
     from joint_dynamics.robot import RobotModel
 
 PROFILES = ('fourier', 'bang-coast-bang', 'constant-speed', 'slow-reversals', 'load-sweep', 'trapezoids', 'waypoints')
@@ -65,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Plan, print, write; return 0, or 3 where the motion does not show all parameters."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Plan, show, write; return 0, or 3 where the motion does not show all parameters."""
     from joint_dynamics.description import prepare_folder
     from joint_dynamics.excitation import PlanSettings, plan
     from joint_dynamics.excitation.plan import with_options
@@ -76,32 +73,12 @@ def run(args: argparse.Namespace) -> int:
     settings = with_options(settings, joint=args.joint, time_budget=args.time_budget, seed=args.seed)
     model = load_robot(args.robot, config)
     folder = prepare_folder(args.out)
-    with progress_display() as on_progress:
-        planned = plan(model, settings, on_progress)
+    with terminal.progress('searching; Ctrl-C ends it with the best motion so far') as show_line:
+        planned = plan(model, settings, lambda progress: show_line(str(progress)))
     write(model, planned, folder)
-    show(planned)
-    show_written(folder, ('trajectory.csv', 'trajectory.yaml', 'summary.json', 'report.html'))
-    return exit_status('excite', [planned.poor_excitation] if planned.poor_excitation else [])
-
-
-@contextlib.contextmanager
-def progress_display() -> Iterator[Callable[[Progress], None]]:
-    """Give a function that shows how the search stands: a live line on a terminal, elsewhere one per better motion."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status('searching; Ctrl-C ends it with the best motion so far') as status:
-            yield lambda progress: status.update(f'{progress}; Ctrl-C ends it with the best motion so far')
-        return
-    best: list[float | None] = [None]
-
-    def show_better(progress: Progress) -> None:
-        if progress.best != best[-1]:
-            best.append(progress.best)
-            print(f'{progress.seconds:.0f} s: {progress}', file=sys.stderr, flush=True)
-
-    yield show_better
+    show(terminal, planned)
+    show_written(terminal, folder, ('trajectory.csv', 'trajectory.yaml', 'summary.json', 'report.html'))
+    return exit_status(terminal, [planned.poor_excitation] if planned.poor_excitation else [])
 
 
 def write(model: RobotModel, planned: Plan, folder: Path) -> None:
@@ -118,8 +95,8 @@ def write(model: RobotModel, planned: Plan, folder: Path) -> None:
     )
 
 
-def show(planned: Plan) -> None:
-    """Print quality of excitation and margins."""
+def show(terminal: Terminal, planned: Plan) -> None:
+    """Show quality of excitation and margins."""
     result = planned.result
     headers = ['', 'value']
     rows: list[list[Any]] = [
@@ -131,7 +108,7 @@ def show(planned: Plan) -> None:
         headers = ['', 'best random motion', 'optimised']
         before = [result.before.condition_number, result.before.log_det, *result.before.margins.values()]
         rows = [[name, old, new] for (name, new), old in zip(rows, before, strict=True)]
-    show_table(
+    terminal.table(
         f'{planned.settings.profile}: {planned.trajectory.duration:.2f} s, {planned.assessment.base_parameters} base'
         ' parameters',
         headers,
@@ -141,4 +118,4 @@ def show(planned: Plan) -> None:
         ],
     )
     for note in planned.notes:
-        print(f'note: {note}')
+        terminal.say(note, label='note: ')

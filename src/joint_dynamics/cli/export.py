@@ -12,12 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`joint-dynamics export`: what was identified, for other tools."""
+"""`joint-dynamics export`: the identified model, for other tools."""
 
 from __future__ import annotations
 
 import argparse
-import sys
+
+from joint_dynamics.terminal import Terminal
 
 FORMATS = ('urdf', 'mjcf')
 #: m, rad: differences below are those of rounded digits.
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Write the file; return 0, or 3 where a link of it is no physical body."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.description.export import FORMATS as KNOWN
@@ -53,17 +54,16 @@ def run(args: argparse.Namespace) -> int:
     description = DynamicsDescription.load(args.description)
     to = args.to or format_of(args.out)
     done = export(description, args.out, to, args.payload, args.into)
-    print(f'written: {args.out}')
+    terminal.say(f'written: {args.out}')
     if done.apart > ROUNDING:
-        print(f'note: {args.into} places links up to {done.apart:.2g} m or rad from where the robot file does')
+        terminal.say(f'note: {args.into} places links up to {done.apart:.2g} m or rad from where the robot file does')
     for line in done.missing:
-        print(f'not in {KNOWN[done.to].article}: {line}')
+        terminal.say(f'not in {KNOWN[done.to].article}: {line}')
     if not done.unphysical:
         return 0
-    print(
-        f'joint-dynamics {args.command}: the torques are right, but no body has the inertia of the links behind'
-        f' {", ".join(done.unphysical)}; simulators refuse it. Identify with physical consistency'
-        ' (identification.physical, docs/explanation/robust_and_physical.md) for one that is a body',
-        file=sys.stderr,
+    terminal.problem(
+        f'the torques are right, but no body has the inertia of the links behind {", ".join(done.unphysical)};'
+        ' simulators refuse it. Identify with physical consistency (identification.physical,'
+        ' docs/explanation/robust_and_physical.md) for one that is a body'
     )
     return 3

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from joint_dynamics.terminal import Terminal
 
 if TYPE_CHECKING:
     from joint_dynamics.arm import Arm
@@ -69,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Print the gains, write the file when asked to; return 0."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Show the gains, write the file when asked to; return 0."""
     from joint_dynamics.arm import Arm
     from joint_dynamics.cli.common import load_config, load_robot
     from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
@@ -84,23 +85,23 @@ def run(args: argparse.Namespace) -> int:
     description = DynamicsDescription.load(args.description) if args.description else None
     arm = Arm(robot) if description is None else Arm.from_description(robot, description)
     for line in () if description is None else description.doubtful_joints(arm.joint_names):
-        print(f'joint-dynamics gains: warning: {line}', file=sys.stderr)
+        terminal.problem(f'warning: {line}')
     joints, period, law = elastic_joints(arm), 1.0 / args.rate, None
     if args.plugin:
         own = law_gains(arm, period, joints, args.delay)
         late = f'{1e3 * args.delay:g} ms and up to twice as much' if args.delay else 'up to two periods'
-        print(
+        terminal.say(
             f'law: kp {own["kp"]:g} 1/s², kd {own["kd"]:g} 1/s, for a torque {late} late; the controller refuses one'
             f' {1e3 * delay_margin(own["kp"], own["kd"]):.0f} ms late'
         )
         law = {**_law_of(args.description), **{name: dict.fromkeys(robot.joint_names, own[name]) for name in own}}
     gains = effort_gains(arm, period, joints=joints, delay=args.delay)
-    _show(gains, arm)
+    _show(terminal, gains, arm)
     if args.out:
         write_atomically(Path(args.out), yaml.safe_dump(controller_parameters(gains, plugin=law), sort_keys=False))
-        print(f'written: {args.out}')
+        terminal.say(f'written: {args.out}')
         for line in _next_commands(args.out) if args.plugin else ():
-            print(line)
+            terminal.say(line)
     return 0
 
 
@@ -122,8 +123,7 @@ def _next_commands(file: str) -> tuple[str, str]:
     )
 
 
-def _show(gains: EffortGains, arm: Arm) -> None:
-    from joint_dynamics.cli.common import show_table
+def _show(terminal: Terminal, gains: EffortGains, arm: Arm) -> None:
     from joint_dynamics.robot.limits import column_unit, joint_unit
 
     sliding, described = arm.robot.prismatic, arm.stiffness_described
@@ -138,16 +138,17 @@ def _show(gains: EffortGains, arm: Arm) -> None:
         (f'sag {unit}', 1e3 * gains.sag, '.3g'),
     )
     rows = [(name, *(f'{values[j]:{form}}' for _, values, form in columns)) for j, name in enumerate(gains.joint_names)]
-    show_table(f'Effort gains at {1.0 / gains.period:g} Hz', ('joint', *(title for title, _, _ in columns)), rows)
+    terminal.table(f'Effort gains at {1.0 / gains.period:g} Hz', ('joint', *(title for title, _, _ in columns)), rows)
     rigid = [name for name, known in zip(gains.joint_names, described, strict=True) if not known]
     if rigid:
-        print(f'assumed rigid, as no stiffness is described: {", ".join(rigid)}. A flexible joint rings at such gains')
+        terminal.say(
+            f'assumed rigid, as no stiffness is described: {", ".join(rigid)}. A flexible joint rings at such gains'
+        )
     j = int(gains.sag.argmax())
     unit = joint_unit('rad', bool(sliding[j]))
-    print(f'without feedforward the arm sags by up to {gains.sag[j]:.2g} {unit} ({gains.joint_names[j]})')
+    terminal.say(f'without feedforward the arm sags by up to {gains.sag[j]:.2g} {unit} ({gains.joint_names[j]})')
     if gains.sag[j] > SAG:
-        print(
-            f'joint-dynamics gains: warning: expected a sag of at most {SAG:g} {unit}, found {gains.sag[j]:.2g} of'
-            f' {gains.joint_names[j]}: activate it where the arm may sag, and start feedforward first',
-            file=sys.stderr,
+        terminal.problem(
+            f'warning: expected a sag of at most {SAG:g} {unit}, found {gains.sag[j]:.2g} of'
+            f' {gains.joint_names[j]}: activate it where the arm may sag, and start feedforward first'
         )

@@ -27,20 +27,19 @@ from joint_dynamics.cli.common import (
     load_recordings,
     load_robot,
     mend_of,
-    progress_display,
-    show_table,
     show_verdict,
     show_written,
     write_mend,
 )
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
         'Identifies base parameters, friction and rotor inertia, and writes dynamics.yaml, summary.json and'
-        ' report.html. Exit status 3 for a result that is not reliable (docs/reference/commands/identify.md).'
+        ' report.html (docs/reference/commands/identify.md).'
     )
     parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
@@ -77,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Identify, print, write; return 0, or 3 where the result is not reliable."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Identify, show, write; return 0, or 3 where the result is not reliable."""
     from joint_dynamics.description import next_command, prepare_folder, write_result
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.identification_settings import KnownPayload, PhysicalOptions
@@ -111,9 +110,9 @@ def run(args: argparse.Namespace) -> int:
         load_recordings(specs, config, model.joint_names, model.limits, pieces=True)
         for specs in (args.recordings, args.validate, args.loaded)
     )
-    with progress_display('reading') as progress:
+    with terminal.progress('identifying') as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
-    show_verdict(result.verdict, result.reasons)
+    show_verdict(terminal, result.verdict, result.reasons)
     reliable = not result.reasons or args.proceed or settings.proceed
     report = None
     if not args.no_report:
@@ -121,20 +120,22 @@ def run(args: argparse.Namespace) -> int:
 
         report = identification_report(result)
     names = write_result(folder, result.description, result.summary(), report, reliable)
-    show(result)
-    show_written(folder, names, reliable)
+    show(terminal, result)
+    show_written(terminal, folder, names, reliable)
     if not reliable and mend_of(result.summary()):
-        write_mend(folder / 'mend.yaml', result.summary(), config, model.joint_names)
+        write_mend(terminal, folder / 'mend.yaml', result.summary(), config, model.joint_names)
     if reliable:
         refused = result.summary()['uses']['simulation'] == NOT_POSITIVE
         command = next_command(args.robot, folder, recordings[0].rate, args.config)
-        print(f'next: {"the same with identification: {physical: true} in --config" if refused else command}')
+        terminal.say(
+            'the same with identification: {physical: true} in --config' if refused else command, label='next: '
+        )
         return 0
-    return exit_status('identify', result.reasons, ' (--proceed accepts it)')
+    return exit_status(terminal, result.reasons, ' (--proceed accepts it)')
 
 
-def show(result: Any) -> None:
-    """Print residuals and parameters."""
+def show(terminal: Terminal, result: Any) -> None:
+    """Show residuals and parameters."""
     from joint_dynamics.identification.regression.diagnostics import (
         band_text,
         fixed_band_text,
@@ -142,18 +143,18 @@ def show(result: Any) -> None:
         residual_rows,
     )
 
-    print(
+    terminal.say(
         f'{len(result.names)} parameters from {result.samples} samples of each joint, condition number'
         f' {result.solution.condition_number:.4g}, residuals below {result.plan.parallel_cutoff:.3g} Hz and, to compare'
         f' robots, below {fixed_band_text(result.training)}, {result.seconds:.2f} s'
     )
     for note in result.notes:
-        print(f'note: {note}')
+        terminal.say(note, label='note: ')
     for done, fits in (('Trained on', result.training), ('Validated on', result.validation)):
         if fits:
-            show_table(f'{done} ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
+            terminal.table(f'{done} ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
     if result.drive_gains is not None:
-        show_table(
+        terminal.table(
             'Drive gains (N·m/A, joint side)',
             ['joint', 'gain', 'std', 'a priori', 'change %', 'by TLS', 'by WLS'],
             [
@@ -164,7 +165,7 @@ def show(result: Any) -> None:
     if result.payload is not None:
         given = result.settings.payload
         at = 'the last joint' if given is None or given.joint is None else given.joint
-        show_table(
+        terminal.table(
             f'Payload (SI, frame of {at})',
             ['parameter', 'value', 'std', ''],
             [
@@ -186,4 +187,4 @@ def show(result: Any) -> None:
         for name, value, deviation in zip(result.names, result.solution.chi, result.deviation, strict=True)
     ]
     # what a base parameter is made of, which may be a line of 200 characters, is in the report
-    show_table('Parameters (SI, joint side)', ['parameter', 'joint', 'value', 'std', 'std %', 'told apart'], rows)
+    terminal.table('Parameters (SI, joint side)', ['parameter', 'joint', 'value', 'std', 'std %', 'told apart'], rows)

@@ -27,9 +27,9 @@ from joint_dynamics.cli.common import (
     load_config,
     load_recordings,
     load_robot,
-    show_table,
     show_written,
 )
+from joint_dynamics.terminal import Terminal
 
 TESTS = ('stiffness', 'friction', 'load', 'temperature', 'hysteresis', 'damping', 'inertia')
 
@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Identify, print, write; return 0, or 3 where the result is not reliable."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Identify, show, write; return 0, or 3 where the result is not reliable."""
     from joint_dynamics.description import DynamicsDescription, prepare_folder, write_result
     from joint_dynamics.identification.joint_tests.identify_joint import JointSettings, identify_joint
     from joint_dynamics.report.joint import joint_report
@@ -72,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
     recordings = load_recordings(args.recordings, config, names, None if robot is None else robot.limits)
     result = identify_joint(args.test, recordings, args.joint, robot=robot, description=description, settings=settings)
     for reason in result.reasons:
-        print(f'NOT RELIABLE: {reason}')
+        terminal.say(reason, 'bold red', label='not reliable: ')
     for warning in result.warnings:
-        print(f'note: {warning}')
-    show_table(
+        terminal.say(warning, label='note: ')
+    terminal.table(
         f'{result.joint}: {args.test}',
         ['parameter', 'value', 'std', 'std %', 'unit'],
         [
@@ -88,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
         {'recordings': sources, 'samples': sum(recording.samples for recording in recordings), **result.summary()}
     )
     written = write_result(folder, result.description, summary, joint_report(result, sources), result.reliable)
-    show_written(folder, written, result.reliable)
-    return exit_status('identify-joint', result.reasons)
+    show_written(terminal, folder, written, result.reliable)
+    return exit_status(terminal, result.reasons)
 
 
 def _plain(value: Any) -> Any:

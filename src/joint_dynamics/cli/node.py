@@ -23,6 +23,7 @@ import signal
 import sys
 
 from joint_dynamics.python_process import environment, module_command, need_ros
+from joint_dynamics.terminal import Terminal
 
 NODES = ('estimator', 'excitation', 'feedforward', 'gazebo_model', 'identifier', 'simulator')
 
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Become the node; returns only where that cannot be."""
     need_ros('node')
     command = module_command('joint_dynamics.cli.node:start', [args.name, *args.arguments])

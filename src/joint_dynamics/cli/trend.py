@@ -17,24 +17,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from joint_dynamics.cli.common import (
-    add_config_argument,
-    load_config,
-    progress_display,
-    show_table,
-    show_written,
-    write_report,
-)
+from joint_dynamics.cli.common import add_config_argument, load_config, show_written, write_report
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
         'Measures every recording below a folder against the reference of its robot, and fits a slope over time to'
-        ' each quantity. Writes trend.csv, summary.json and report.html. Exit status 1 when a slope is significant'
+        ' each quantity. Writes trend.csv, summary.json and report.html'
         ' (docs/reference/commands/trend.md).'
     )
     parser.add_argument('folder', metavar='FOLDER', help='a folder per robot with its runs, or the runs of one robot')
@@ -47,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--out', required=True, metavar='DIR', help='folder for the results')
 
 
-def run(args: argparse.Namespace) -> int:
-    """Measure, fit, print, write; return 0, or 1 where a slope is significant."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Measure, fit, show, write; return 0, or 1 where a slope is significant."""
     from joint_dynamics.description import prepare_folder
     from joint_dynamics.report.trend import slope_cells, trend_report
     from joint_dynamics.trend import TrendSettings, table_csv, trend
@@ -59,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.processes is not None:
         settings = settings.replaced(processes=args.processes)
     folder = prepare_folder(args.out)
-    with progress_display('looking for runs') as say:
+    with terminal.progress('measuring runs') as say:
         result = trend(
             args.folder,
             settings,
@@ -70,20 +63,21 @@ def run(args: argparse.Namespace) -> int:
             progress=lambda done, count: say(f'{done} of {count} done'),
         )
     for path, reason in result.left_out.items():
-        print(f'left out: {path}: {reason}')
+        terminal.say(reason if reason.startswith(path) else f'{path}: {reason}', label='left out: ')
     if not result.runs:
         raise JointDynamicsError(f'trend: expected a run that can be used below {args.folder}, found none')
-    print(f'{len(result.runs)} runs of {len(result.robots)} robot(s)')
+    terminal.say(f'{len(result.runs)} runs of {len(result.robots)} robot(s)')
     changed = result.significant
-    show_table(
-        'Significant slopes',
-        ['robot', 'joint', 'quantity', 'first', 'last', 'change, %', 'slope per day', '±'],
-        [[*names, *numbers] for names, *numbers in map(slope_cells, changed)],
-    )
+    if changed:
+        terminal.table(
+            'Significant slopes',
+            ['robot', 'joint', 'quantity', 'first', 'last', 'change, %', 'slope per day', '±'],
+            [[*names, *numbers] for names, *numbers in map(slope_cells, changed)],
+        )
     write_report(folder, result.summary(), trend_report(result, args.folder), trend_csv=table_csv(result.rows))
-    show_written(folder, ['trend.csv', 'summary.json', 'report.html'])
+    show_written(terminal, folder, ['trend.csv', 'summary.json', 'report.html'])
     if not changed:
         return 0
     joints = sorted({f'{series.robot} {series.joint}' for series in changed})
-    print(f'joint-dynamics trend: changed: {", ".join(joints)}', file=sys.stderr)
+    terminal.problem(f'changed: {", ".join(joints)}')
     return 1

@@ -24,11 +24,11 @@ from joint_dynamics.cli.common import (
     exit_status,
     load_config,
     load_recordings,
-    show_table,
     show_verdict,
     show_written,
     write_report,
 )
+from joint_dynamics.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--out', metavar='DIR', help='folder for summary.json and report.html')
 
 
-def run(args: argparse.Namespace) -> int:
-    """Predict, print and, with --out, write; return 0, or 3 where the prediction cannot be relied on."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Predict, show and, with --out, write; return 0, or 3 where the prediction cannot be relied on."""
     from joint_dynamics.description import DynamicsDescription, prepare_folder
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.regression.diagnostics import band_text, residual_headers, residual_rows
@@ -60,14 +60,14 @@ def run(args: argparse.Namespace) -> int:
     judged = judge_description(description, recordings, settings)
     fits, reasons, notes = judged.fits, judged.reasons, judged.notes
     line = headline(reasons, fits, validated=True)
-    show_verdict(line, reasons)
-    show_table(f'Predicted ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
+    show_verdict(terminal, line, reasons)
+    terminal.table(f'Predicted ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
     at_rest = judged.summary.get('resting', {})
     if at_rest.get('samples'):
         share, count = at_rest['within_percent']['overall'], at_rest['samples']
-        print(f'at rest: {share:.3g} % of {count} samples within the band of the Coulomb level')
+        terminal.say(f'{share:.3g} % of {count} samples within the band of the Coulomb level', label='at rest: ')
     for note in notes:
-        print(f'note: {note}')
+        terminal.say(note, label='note: ')
     if folder:
         summary = {
             **summary_of(reasons, line),
@@ -80,5 +80,5 @@ def run(args: argparse.Namespace) -> int:
             'validation': [fit.summary() for fit in fits],
         }
         write_report(folder, summary, validation_report(fits, args.description, reasons))
-        show_written(folder, ('summary.json', 'report.html'))
-    return exit_status('validate', reasons)
+        show_written(terminal, folder, ('summary.json', 'report.html'))
+    return exit_status(terminal, reasons)

@@ -20,8 +20,10 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
+from joint_dynamics.arrays import finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.python_process import need_ros
+from joint_dynamics.terminal import Terminal
 
 if TYPE_CHECKING:
     from joint_dynamics.report.live_table import Watched
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Show until interrupted; return 0, or 2 where the node was never heard."""
     need_ros('watch')
     if args.timeout is not None and not args.timeout > 0:
@@ -57,31 +59,38 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.nodes.interfaces.listening import watch
     from joint_dynamics.report.live_table import live_table
 
-    console = Console()
+    console = Console(quiet=terminal.quiet)
     # Piped into a file there is no width to respect.
-    console = console if console.is_terminal else Console(width=160)
+    console = console if console.is_terminal else Console(width=160, quiet=terminal.quiet)
+    last: list[tuple[Watched, float | None]] = []
     if args.once:
-        last: list[tuple[Watched, float | None]] = []
-
-        def keep(watched: Watched, age: float | None) -> None:
-            last[:] = [(watched, age)]
-
-        heard = watch(args.node, keep, seconds=args.timeout or 10.0, once=True)
+        heard = watch(args.node, lambda *shown: last.append(shown), seconds=args.timeout or 10.0, once=True)
         if heard:
-            console.print(live_table(*last[0]))
+            console.print(live_table(*last[-1]))
     else:
         with Live(console=console, auto_refresh=False, screen=False) as live:
 
             def show(watched: Watched, age: float | None) -> None:
+                last[:] = [(watched, age)]
                 live.update(live_table(watched, age), refresh=True)
 
             try:
                 heard = watch(args.node, show, seconds=args.timeout)
             except KeyboardInterrupt:
-                return 0
+                heard = True
+    if heard and last:
+        _record(terminal, last[-1][0])
     if not heard:
         raise JointDynamicsError(
             f'watch: expected an estimator of the name {args.node}, found none that speaks (ros2 node list, and'
             ' ROS_DOMAIN_ID, say what there is)'
         )
     return 0
+
+
+def _record(terminal: Terminal, watched: Watched) -> None:
+    """Keep the last values in the file of --json."""
+    values = {
+        quantity: {joint: finite(value) for joint, value in one.items()} for quantity, one in watched.values.items()
+    }
+    terminal.record(node=watched.node, joints=watched.joints, values=values, statuses=watched.statuses)

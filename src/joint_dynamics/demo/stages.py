@@ -31,7 +31,6 @@ import yaml
 from joint_dynamics.arm import Arm
 from joint_dynamics.calibration.client import RosClient
 from joint_dynamics.calibration.processes import Processes
-from joint_dynamics.calibration.terminal import Terminal
 from joint_dynamics.demo import DemoSettings, scenario
 from joint_dynamics.demo.comparison import (
     compare_parameters,
@@ -58,6 +57,7 @@ from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
+from joint_dynamics.terminal import Terminal
 
 LEAD = 3.0  # simulated s between sending a motion and its start, in which feedforward works through all of it
 STANDING = 0.02  # simulated seconds per second meanwhile: a busy machine is in time, too

@@ -83,6 +83,12 @@ RATE_TOLERANCE = 0.05
 """Relative distance of a measured rate from one of these that is attributed to jitter and lost samples."""
 
 
+def controller_rate(rate: float) -> float:
+    """Return the usual update rate [Hz] of a controller manager near a measured one, else the measured one."""
+    usual = min(CONTROLLER_RATES, key=lambda known: abs(known - rate))
+    return usual if abs(usual - rate) <= RATE_TOLERANCE * usual else rate
+
+
 def next_command(robot: str | Path, folder: str | Path, rate: float, config: str | None = None) -> str:
     """Return the command line that makes a controller's gains of a description in `folder`, to be pasted into a shell.
 
@@ -93,10 +99,8 @@ def next_command(robot: str | Path, folder: str | Path, rate: float, config: str
     rate
         of the joint states [Hz]: a controller manager updates as often or oftener, which tolerates more.
     """
-    usual = min(CONTROLLER_RATES, key=lambda known: abs(known - rate))
-    nearest = usual if abs(usual - rate) <= RATE_TOLERANCE * usual else rate
     words = ['joint-dynamics', 'gains', '--robot', str(robot), *(['--config', config] if config else [])]
-    words += ['--description', str(Path(folder) / NAMES[0]), '--rate', f'{nearest:.0f}', '--plugin']
+    words += ['--description', str(Path(folder) / NAMES[0]), '--rate', f'{controller_rate(rate):.0f}', '--plugin']
     return shlex.join([*words, '--out', 'controllers.yaml'])
 
 

@@ -79,17 +79,19 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
         f' Reading a figure below moves the robot to that time. {remark}',
     )
     report.add_list([f'{note}.' for note in plan.notes])
-    report.add_section('Motion')
-    report.add_figure(_traces(time, motion.q, limits.lower, limits.upper, model, 'rad'), 'Position, with its limits')
-    report.add_figure(_traces(time, motion.dq, -limits.velocity, limits.velocity, model, 'rad/s'), 'Speed')
-    report.add_figure(
-        _traces(time, motion.ddq, -limits.acceleration, limits.acceleration, model, 'rad/s²'), 'Acceleration'
-    )
+    for title, values, low, high, unit in (
+        ('Position', motion.q, limits.lower, limits.upper, 'rad'),
+        ('Speed', motion.dq, -limits.velocity, limits.velocity, 'rad/s'),
+        ('Acceleration', motion.ddq, -limits.acceleration, limits.acceleration, 'rad/s²'),
+    ):
+        report.add_section(title)
+        report.add_figure(_traces(time, values, low, high, model, unit))
     for constraint in constraints:
         if isinstance(constraint, TorqueBound) and limits.torque is not None:
+            report.add_section('Torque')
             report.add_figure(
                 _traces(time, constraint.torque(motion), -limits.torque, limits.torque, model, 'N·m'),
-                'Torque by the model, payload and friction of the settings included',
+                'By the model, payload and friction of the settings included',
             )
     watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
     if watched is not None and watched.touching:  # type: ignore[attr-defined]
@@ -109,13 +111,6 @@ def _add_quality(report: Report, plan: Plan) -> None:
         caption = (
             f'Criterion {result.settings.criterion}, {result.seconds:.1f} s, {result.finished} of'
             f' {result.settings.starts} searches ({result.ended}), seed {result.settings.seed}'
-        )
-        seconds, values = np.array(result.history).T
-        best = Series('best', np.append(values, values[-1]), 'first', np.append(seconds, result.seconds), 'step')
-        label = 'condition number' if result.settings.criterion == 'condition_number' else '−log det / parameters'
-        criterion = Panel(label, '', [best], log=bool(np.all(values > 0)))
-        report.add_figure(
-            Figure([criterion], 'time [s]'), 'Criterion, minimised, of the best motion that keeps every limit'
         )
     rows = (
         ('condition number of the base regressor, columns of norm 1', 'condition_number'),

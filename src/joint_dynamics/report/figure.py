@@ -44,7 +44,7 @@ class Series:
     x
         (K,), None: that of the panel.
     kind
-        style of drawing; a step holds its value until the next one.
+        style of drawing.
     low, high
         (K,) each: a band about a line, whiskers of points.
     difference_of
@@ -57,7 +57,7 @@ class Series:
     y: FloatArray
     colour: Colour = 'first'
     x: FloatArray | None = None
-    kind: Literal['line', 'step', 'points'] = 'line'
+    kind: Literal['line', 'points'] = 'line'
     dashed: bool = False
     low: FloatArray | None = None
     high: FloatArray | None = None
@@ -84,7 +84,6 @@ class Panel:
     series: Sequence[Series]
     x: FloatArray | None = None
     note: str = ''
-    log: bool = False
     joined: bool = False
     height: int = 0
 

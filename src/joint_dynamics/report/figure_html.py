@@ -104,7 +104,7 @@ def figure_html(figure: Figure, caption: str, name: str) -> str:
     return (
         f'<figure class="chart columns-{figure.columns}" id="{name}"><ul class="legend">{legend}</ul>'
         f'<div class="cells">{"".join(f"<div>{cell}</div>" for cell in cells if cell)}</div>'
-        f'<figcaption>{html.escape(caption)}</figcaption>{packed_html(specification, packer)}</figure>'
+        f'{caption and f"<figcaption>{html.escape(caption)}</figcaption>"}{packed_html(specification, packer)}</figure>'
     )
 
 
@@ -119,7 +119,7 @@ def _panel_html(panel: Panel, height: int) -> str:
 
 
 def packed_html(specification: dict[str, Any], packer: Packer) -> str:
-    """Return what the script draws from: the specification, and the arrays that it names."""
+    """Return the input of the script: the specification, and the arrays that it names."""
     text = json.dumps(specification, ensure_ascii=False, allow_nan=False).replace('<', '\\u003c')
     return (
         f'<script type="application/json" class="specification">{text}</script>'
@@ -131,12 +131,7 @@ def _specification(figure: Figure, packer: Packer) -> dict[str, Any]:
     return {
         **{key: getattr(figure, key) for key in ('x_label', 'linked', 'clock', 'columns')},
         'panels': [
-            {
-                'log': panel.log,
-                'height': panel.height or figure.height,
-                'axis': not panel.joined,
-                **_panel(panel, packer),
-            }
+            {'height': panel.height or figure.height, 'axis': not panel.joined, **_panel(panel, packer)}
             for panel in figure.panels
         ],
     }

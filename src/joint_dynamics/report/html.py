@@ -80,7 +80,7 @@ class Report:
             self._parts.append(f'{self._end}<h2 id="s{len(self._sections)}">{words}</h2>')
         self._end = '</details>' if folded else ''
 
-    def add_text(self, text: str, kind: Literal['', 'warning', 'good'] = '') -> None:
+    def add_text(self, text: str, kind: Literal['', 'warning', 'weak', 'good'] = '') -> None:
         """Add a paragraph of plain text, code in backticks; `kind` gives it its colour."""
         colour = f' class="{kind}"' if kind else ''
         self._parts.append(f'<p{colour}>{_words(text)}</p>')
@@ -173,7 +173,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return 'yes' if value else 'no'
     if isinstance(value, (list, tuple)):
-        return ', '.join(map(_text, value))
+        return ', '.join(map(_text, value)) or '–'
     if isinstance(value, dict):
         return ', '.join(f'{html.escape(str(key))}: {_text(item)}' for key, item in value.items())
     if isinstance(value, Interval):

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -76,11 +76,11 @@ def torque_figure(fit: Fit, clock: str = '') -> Figure:
             Series('measured', measured, 'measured', resolution=fine),
             Series('predicted', predicted, 'predicted', resolution=fine, low=low, high=high),
         )
-        note = f'residual in motion {share:.1f} %' if np.isfinite(share) else 'at rest'
+        note = f'{share:.1f} % in motion' if np.isfinite(share) else 'at rest'
         note = 'torque not recorded' if name in fit.without_torque else note
-        panels.append(Panel(name, f'[{unit}]', torques, shown.time, note, joined=True))
+        panels.append(Panel(name, f'[{unit}]', torques, shown.time, joined=True))
         residual = Series('residual', measured - predicted, 'residual', difference_of=(0, 1))
-        panels.append(Panel('', f'residual [{unit}]', (residual,), shown.time, height=RESIDUAL_HEIGHT))
+        panels.append(Panel('', f'residual [{unit}]', (residual,), shown.time, note, height=RESIDUAL_HEIGHT))
     return Figure(
         panels, 'time [s]', linked=True, clock=clock, columns=2 if len(fit.joint_names) > 1 else 1, height=120
     )
@@ -98,13 +98,16 @@ def identification_report(result: IdentificationResult) -> Report:
     add_verdict(report, result.verdict, result.reasons)
     joints = result.checks.get('joints', {})
     _add_robot(report, model, shown, joints)
-    report.add_list([*(reason.text for reason in result.reasons[1:]), *([] if result.validation else [UNVALIDATED])])
+    if to_do := [*(reason.text for reason in result.reasons[1:]), *([] if result.validation else [UNVALIDATED])]:
+        report.add_section('To do')
+        report.add_list(to_do)
     report.add_section('Torque')
     report.add_figure(torque_figure(shown, clock='robot'), _torque_caption(shown))
     add_friction(report, result)
     add_stiffness(report, result)
     report.add_section('Good to know')
     report.add_list([*_uses(result.checks.get('uses', {})), *result.notes])
+    report.add_section('Details')
     report.add_section('Residuals of each recording', folded=True)
     _add_residuals(report, 'Validated on, not used in training', result.validation)
     _add_residuals(report, 'Trained on', result.training)
@@ -199,10 +202,10 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
         )
         interval = Interval(value, deviation, marked=told != 'yes')
         numbers = map(finite, (deviation, percent, inflation))
-        rows.append([name, interval, value, *numbers, told, expression])
+        rows.append([name, value, interval, *numbers, told, expression])
     rows.sort(key=lambda row: np.inf if row[4] is None else row[4])
     report.add_table(
-        ['parameter', '± two deviations (−100 … 100 %)', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'],
+        ['parameter', 'value', '± two deviations (−100 … 100 %)', 'std', 'std %', '√VIF', 'told apart', 'made of'],
         rows,
         'SI units, joint side, the most certain first; the deviations allow for residuals correlated in time. Red: not'
         f' told apart. Condition number {result.solution.condition_number:.4g} (limit'
@@ -213,7 +216,8 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
 def add_verdict(report: Report, line: str, reasons: Sequence[Reason]) -> None:
     """Add the verdict in one coloured sentence, with the first reason and the codes of all."""
     codes = f' [{", ".join(dict.fromkeys(reason.code for reason in reasons))}]' if reasons else ''
-    report.add_text(f'{line[:1].upper()}{line[1:]}{codes}', kind='warning' if reasons else 'good')
+    kind: Literal['warning', 'weak', 'good'] = 'warning' if reasons else 'weak' if 'not validated' in line else 'good'
+    report.add_text(f'{line[:1].upper()}{line[1:]}{codes}', kind)
 
 
 def validation_report(fits: Sequence[Fit], source: str, reasons: Sequence[Reason] = ()) -> Report:

@@ -25,7 +25,7 @@ from joint_dynamics.control.compensation import JointCheck
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot
 from joint_dynamics.report.entries import add_values
 from joint_dynamics.report.figure import CYCLE, Figure, Panel, Series
-from joint_dynamics.report.html import Report
+from joint_dynamics.report.html import Report, number
 from joint_dynamics.report.svg import Interval
 from joint_dynamics.robot.limits import column_unit, joint_unit
 
@@ -49,7 +49,7 @@ def plot_figure(plot: Plot) -> Figure:
 
 def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
     """Return the report of one test."""
-    report = Report(f'{result.joint}: {result.test}', ', '.join(recordings))
+    report = Report(f'{result.test.capitalize()} of {result.joint}', ', '.join(recordings))
     report.add_section('Verdict')
     if result.reasons:
         report.add_text(f'Not reliable: {result.reasons[0]}', kind='warning')
@@ -64,17 +64,17 @@ def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
     rows: list[list[Any]] = [
         [
             name,
-            None if item.std is None else Interval(item.value, item.std, marked=abs(item.value) < 2 * item.std),
             item.value,
+            item.unit or '1',
+            None if item.std is None else Interval(item.value, item.std, marked=abs(item.value) < 2 * item.std),
             item.std,
             item.relative_std_percent,
-            item.unit or '1',
         ]
         for name, item in result.parameters.items()
     ]
-    rows.sort(key=lambda row: np.inf if row[4] is None else row[4])
+    rows.sort(key=lambda row: np.inf if row[5] is None else row[5])
     report.add_table(
-        ['parameter', '± two deviations (−100 … 100 %)', 'value', 'std', 'std %', 'unit'],
+        ['parameter', 'value', 'unit', '± two deviations (−100 … 100 %)', 'std', 'std %'],
         rows,
         'SI units, joint side, the most certain first; standard deviations from the fit. Red: not told apart from zero',
     )
@@ -95,40 +95,39 @@ def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
     else:
         report.add_text('No joint runs away by itself.', kind='good')
     report.add_section('Excess of the compensation')
-    for check in checks:
-        series = []
-        for side, colour in ((check.positive, CYCLE[0]), (check.negative, CYCLE[1])):
-            low, high = (side.excess + k * side.deviation for k in (-2, 2))
-            series.append(Series(f'{side.direction} direction', side.excess, colour, side.speed, low=low, high=high))
-        speeds = np.concatenate([check.positive.speed, check.negative.speed])
-        ends = np.array([speeds.min(), speeds.max()])
-        series.append(Series('', np.zeros(2), 'seventh', ends, dashed=True))
-        torque, speed = (joint_unit(unit, check.slides) for unit in ('N·m', 'rad/s'))
-        place = '' if check.positive.temperature is None else f' at {check.positive.temperature:g} °C'
-        report.add_figure(
-            Figure(
-                [Panel(f'{check.joint}{place}', f'compensation minus friction [{torque}]', series)],
-                f'speed along the motion [{speed}]',
-                height=240,
-            ),
-            f'{check.joint}{place}: above zero the joint speeds up by itself; bands of two deviations',
-        )
+    sliding = [check.slides for check in checks]
+    torque, speed = (column_unit(unit, sliding) for unit in ('N·m', 'rad/s'))
+    report.add_figure(
+        Figure(list(map(_excess, checks)), f'speed along the motion [{speed}]', columns=2, height=240),
+        'Compensation minus friction: above zero the joint speeds up by itself; bands of two deviations',
+    )
     report.add_section('Each direction')
-    torque, speed = (column_unit(unit, [check.slides for check in checks]) for unit in ('N·m', 'rad/s'))
     report.add_table(
-        ['joint', 'T [°C]', 'direction', f'load [{torque}]', 'verdict', 'runs away', f'v_a [{speed}]'],
+        ['joint', 'direction', 'verdict', 'runs away', f'v_a [{speed}]', f'load [{torque}]', 'T [°C]'],
         [
             [
                 check.joint,
-                side.temperature,
                 side.direction,
-                side.load,
                 side.verdict,
                 side.runs_away,
-                [item.speed for item in side.crossings],
+                ', '.join(number(item.speed) for item in side.crossings) or None,
+                side.load,
+                side.temperature,
             ]
             for check in checks
             for side in (check.positive, check.negative)
         ],
     )
     return report
+
+
+def _excess(check: JointCheck) -> Panel:
+    series = []
+    for side, colour in ((check.positive, CYCLE[0]), (check.negative, CYCLE[1])):
+        low, high = (side.excess + k * side.deviation for k in (-2, 2))
+        series.append(Series(f'{side.direction} direction', side.excess, colour, side.speed, low=low, high=high))
+    speeds = np.concatenate([check.positive.speed, check.negative.speed])
+    ends = np.array([speeds.min(), speeds.max()])
+    series.append(Series('', np.zeros(2), 'seventh', ends, dashed=True))
+    place = '' if check.positive.temperature is None else f' at {check.positive.temperature:g} °C'
+    return Panel(f'{check.joint}{place}', f'[{joint_unit("N·m", check.slides)}]', series)

@@ -24,6 +24,7 @@ from joint_dynamics.arm import Arm, SteadyFriction
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.report.figure import Colour, Figure, Panel, Series
 from joint_dynamics.report.html import Report
+from joint_dynamics.report.live_table import with_deviation
 from joint_dynamics.robot.limits import column_unit, joint_unit
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
     if arm.stiffness is None or not np.any(arm.stiffness_described):
         return
     samples = friction_samples(result)
-    panels, rows = [], []
+    panels = []
     for j in np.flatnonzero(arm.stiffness_described):
         document: dict[str, Any] = result.description.joint(names[j])['stiffness']
         load = samples[j][1]
@@ -155,18 +156,13 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
         torque = arm.stiffness.torque(np.outer(phi, np.eye(arm.n)[j]))[:, j]
         spread = 2 * deviation * np.abs(phi)
         curve = Series('described', torque, 'predicted', 1e3 * phi, low=torque - spread, high=torque + spread)
-        panels.append(Panel(names[j], f'[{joint_unit("N·m", bool(arm.robot.prismatic[j]))}]', (curve,)))
-        rows.append([names[j], value, deviation, 100 * deviation / value, largest_load])
-    stiffness, load_unit, deformation = (
-        column_unit(unit, arm.robot.prismatic[arm.stiffness_described]) for unit in ('N·m/rad', 'N·m', 'mrad')
-    )
+        load_unit, unit = (joint_unit(unit, bool(arm.robot.prismatic[j])) for unit in ('N·m', 'N·m/rad'))
+        note = f'{with_deviation(value, deviation)} {unit}'
+        panels.append(Panel(names[j], f'[{load_unit}]', (curve,), note=note))
+    deformation = column_unit('mrad', arm.robot.prismatic[arm.stiffness_described])
     report.add_section('Stiffness')
     report.add_figure(
         Figure(panels, f'deformation [{deformation}]', columns=2, height=150),
-        'Torque over deformation, with two deviations of the stiffness, up to the load in the recordings',
-    )
-    report.add_table(
-        ['joint', f'stiffness without load, {stiffness}', 'std', 'std %', f'load up to, {load_unit}'],
-        rows,
-        f'Of the transmission, joint side; load: {PERCENTILE:g} % of the training samples in motion',
+        'Torque of the transmission over deformation, joint side, with two deviations of the stiffness, up to the load'
+        f' of {PERCENTILE:g} % of the training samples in motion; above each, its stiffness without load',
     )

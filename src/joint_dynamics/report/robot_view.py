@@ -137,7 +137,7 @@ class RobotView:
         }
 
     def _ball(self) -> tuple[FloatArray, float]:
-        """Return centre (3,) and radius, m, of what the motion fills."""
+        """Return centre (3,) and radius, m, of the space of the motion."""
         points = np.concatenate([np.zeros((1, 3)), self.path, *(pose[:, 9:] for pose in self.poses)])
         centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
         return centre, 1.1 * float(np.linalg.norm(points - centre, axis=1).max()) or 1.0

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The report of a trend: significant slopes, the state of every robot, and plots over time."""
+"""The report of a trend: significant slopes over time."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ import numpy as np
 
 from joint_dynamics.report.figure import Figure, Panel
 from joint_dynamics.report.figure import Series as Drawn
-from joint_dynamics.report.html import Report, number
+from joint_dynamics.report.html import Report
 from joint_dynamics.trend import QUANTITIES, Series, Trend
 
 MAX_FIGURES = 60  # most significant series that are drawn; the table has all
+UNCHANGED_FIGURES = 12  # series that are drawn where none is significant
 DEVIATIONS = 2.0  # half length of the whiskers, in standard deviations
 
 
@@ -46,16 +47,14 @@ def trend_report(result: Trend, folder: str) -> Report:
         f'A robot that does not change has a significant slope with a probability of'
         f' {100 * result.settings.significance:g} %, all its joints and quantities together.'
     )
-    report.add_table(
-        ['robot', 'joint', 'quantity', 'unit', 'first', 'last', 'change, %', 'slope per day', '±'],
-        [[*cells, QUANTITIES[cells[2]], *numbers] for cells, *numbers in map(slope_cells, changed)],
-    )
-    for quantity in QUANTITIES:
-        _add_levels(report, result, quantity)
-    if changed:
-        report.add_section('Over time')
-    for series in changed[:MAX_FIGURES]:
+    for series in changed[:MAX_FIGURES] or result.series[:UNCHANGED_FIGURES]:
         report.add_figure(_figure(series), f'{series.robot}, {series.joint}: {series.quantity}')
+    if changed:
+        report.add_table(
+            ['robot', 'joint', 'quantity', 'unit', 'first', 'last', 'change, %', 'slope per day', '±'],
+            [[*cells, QUANTITIES[cells[2]], *numbers] for cells, *numbers in map(slope_cells, changed)],
+            'Every significant slope; `trend.csv` has all runs',
+        )
     if result.left_out:
         report.add_section('Left out')
         report.add_table(['run', 'reason'], [[path, reason] for path, reason in result.left_out.items()])
@@ -68,18 +67,6 @@ def slope_cells(series: Series) -> tuple[tuple[str, str, str], float, float, flo
     assert slope is not None
     names = series.robot, series.joint, series.quantity
     return names, slope.start, slope.end, slope.change_percent, slope.per_day, slope.deviation
-
-
-def _add_levels(report: Report, result: Trend, quantity: str) -> None:
-    own = {(series.robot, series.joint): series for series in result.series if series.quantity == quantity}
-    joints = list(dict.fromkeys(joint for _, joint in own))
-    if not own:
-        return
-    rows = [
-        [robot, *(number(float(own[robot, joint].values[-1])) if (robot, joint) in own else '–' for joint in joints)]
-        for robot in result.robots
-    ]
-    report.add_table(['robot', *joints], rows, f'{quantity} [{QUANTITIES[quantity]}], last run')
 
 
 def _figure(series: Series) -> Figure:

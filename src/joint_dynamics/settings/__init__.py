@@ -19,8 +19,8 @@
         window: float = setting(0.1, 'length of the smoother', 's', above=0.0, upper=10.0)
         kind: str = setting('taper', 'shape of the smoother', choices=('taper', 'flat'))
 
-From it follow the checks of values (in the constructor, and from a section of a YAML file by `from_mapping`), the
-parameter of a ROS node (`Parameter.of`, `nodes.parameters`), and the table in the documentation (`settings_table`).
+It gives the checks of values, in the constructor and in `from_mapping` for YAML. It gives the parameter of a ROS node
+(`Parameter.of`, `nodes.parameters`) and the table in the documentation (`settings_table`).
 Every error has the form `where.name: expected …, found …`.
 
 Pydantic could do the checks, but the platform of ROS 2 Jazzy has version 1 and the package index version 2, which are

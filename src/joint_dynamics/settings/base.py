@@ -35,7 +35,7 @@ _WORDS = {float: 'a number', int: 'a whole number', bool: 'true or false', str: 
 
 
 class Refused(JointDynamicsError):
-    """A value that is not allowed: `where` it occurs, what was `expected` there, and what was `found`."""
+    """A value that is not allowed: `where` it occurs, the `expected` values there, and the `found` one."""
 
     def __init__(self, where: str, expected: str, found: Any):
         text = repr(found)
@@ -88,7 +88,7 @@ def _first_that_fits(options: Sequence[Any], given: Any, where: str, declared: D
             return _as_kind(option, given, where, declared)
         except Refused as error:
             refused.append(error)
-    # Of a list or mapping that fits but for one of its values, that value is the reason.
+    # A single wrong value of a list or mapping is the reason.
     inner = next((error for error in refused if error.where != where), None)
     if inner is not None:
         raise inner

@@ -46,7 +46,7 @@ class Declaration:
     none
         The meaning of null, where it is allowed, e.g. `found from the data`.
     check
-        A further rule; returns None, or what was expected.
+        A further rule; returns None, or the expected values in words.
 
     """
 

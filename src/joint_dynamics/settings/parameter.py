@@ -59,7 +59,7 @@ class Parameter:
     infinite
         whether inf is allowed regardless of the bounds.
     check
-        a further rule; returns None, or what was expected.
+        a further rule; returns None, or the expected values in words.
 
     """
 

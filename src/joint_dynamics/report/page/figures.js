@@ -29,7 +29,6 @@
         points: { show: points, size, width: 0, fill: stroke },
       };
       if (points || row.path) one.paths = () => null;
-      else if (row.kind === 'step') one.paths = uPlot.paths.stepped({ align: 1 });
       data.push(values);
       series.push(one);
       if (row.path) drawn.push({ one, row, lines: [array(row.path.x), array(row.path.y)] });
@@ -95,7 +94,12 @@
     const plots = [], places = figure.querySelectorAll('.plot'), outputs = figure.querySelectorAll('output');
     const cells = [...figure.querySelectorAll('.cells > div')];
     let busy = false, quiet = false;
-    const range = plot => [plot.scales.x.min, plot.scales.x.max];
+    // A signal that never changes lies in the middle of its panel.
+  const padded = (low, high) => {
+    if (low === null) return [null, null];
+    return low === high ? [low - 1, high + 1] : uPlot.rangeNum(low, high, 0.1, true);
+  };
+  const range = plot => [plot.scales.x.min, plot.scales.x.max];
     const each = (plot, work) => {
       if (busy) return;
       busy = true;
@@ -144,7 +148,7 @@
         cursor: { sync: linked ? { key: figure.id, scales: ['x', null] } : undefined,
           drag: { x: true, y: !linked, uni: linked ? Infinity : 24 }, y: !linked, points: { size: 6 },
           dataIdx: drawn.some(item => item.lines) ? nearest : undefined },
-        scales: { x: { time: false }, y: { distr: panel.log ? 3 : 1 } },
+        scales: { x: { time: false }, y: { range: (_, low, high) => padded(low, high) } },
         axes: [bottom, { ...line, size: 52, gap: 3, space: 26 }],
         hooks: {
           setScale: [(plot, key) => {
