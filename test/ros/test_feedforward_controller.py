@@ -64,7 +64,7 @@ def reason(node):
     return node.diagnostics.message('reference')
 
 
-def test_a_trajectory_that_was_lost_on_its_way_is_named_and_forgotten(begin):
+def test_a_trajectory_lost_on_its_way_is_named_and_forgotten(begin):
     node, controller = begin(takes=False)
     controller.until(lambda: NOT_TAKEN in reason(node), 'the lost trajectory')
     assert node.follower.followed(node.clock_time()) is None

@@ -135,7 +135,7 @@ def _allowed(model: str, speeds: int, plateaus: int, both: bool, joint: str) -> 
     """
     asked = [*MODELS] if model == 'auto' else [model]
     allowed = [name for name in asked if speeds >= len(MODELS[name]) and plateaus > len(MODELS[name]) + both]
-    if not allowed and (model != 'auto' or plateaus > 2):
+    if not allowed and not (model == 'auto' and plateaus <= 2):
         terms = len(MODELS[asked[0]])
         raise NotReliableError(
             f'friction: {joint}: expected {terms + both + 1} plateaus or more, at {terms} speeds or more, for the model'
