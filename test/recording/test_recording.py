@@ -129,3 +129,9 @@ def test_two_of_one_short_name_keep_their_paths():
     names = ['/monday/run', '/tuesday/run', '/tuesday/walk']
     text = '/monday/run is not /tuesday/run, and /tuesday/walk'
     assert with_short_names(text, names) == '/monday/run is not /tuesday/run, and walk'
+
+
+@pytest.mark.parametrize('name', ['a' * 5000, 'a\0b', f'{"a" * 5000}@0:3'], ids=['long', 'null', 'with window'])
+def test_a_name_that_no_file_can_have_is_refused(name):
+    with pytest.raises(JointDynamicsError):
+        Recording.load(name)

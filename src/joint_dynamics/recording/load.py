@@ -47,7 +47,7 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
         For any defect of the file.
     """
     path, window = parse_spec(spec)
-    if not path.exists():
+    if not _exists(path):
         raise JointDynamicsError(
             f'{path}: expected a recording (a rosbag2 folder, a .mcap, .db3 or .csv file), found no such file'
         )
@@ -77,7 +77,7 @@ def parse_spec(spec: str | Path) -> tuple[Path, Window]:
     """
     path = Path(spec)
     text, mark, window = str(spec).rpartition('@')
-    if not mark or path.exists():
+    if not mark or _exists(path):
         return path, (None, None)
     match = WINDOW.fullmatch(window.strip())
     if match:
@@ -87,12 +87,20 @@ def parse_spec(spec: str | Path) -> tuple[Path, Window]:
         if t0 is not None and t1 is not None and not t0 < t1:
             raise JointDynamicsError(f'{spec}: expected a window t0:t1 that starts before it ends, found {t0:g}:{t1:g}')
         return Path(text), (t0, t1)
-    if Path(text).exists():
+    if _exists(Path(text)):
         raise JointDynamicsError(
             f'{spec}: expected a window t0:t1 after @, in seconds from the start (either may be left out), '
             f'found {window!r}'
         )
     return path, (None, None)
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is such a file or folder; none has a name that the system refuses, of thousands of characters."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def short_name(name: str) -> str:
