@@ -90,7 +90,7 @@ results: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py $(ACCURACY)
 	$(BIN)/python bench/tables.py
 	$(BIN)/python tools/figures.py
-	$(BIN)/python tools/gallery.py
+	$(BIN)/python tools/gallery.py --picture
 
 soak: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 60
@@ -111,7 +111,7 @@ docs: env out/gallery/.made
 	@echo 'written: out/site/index.html'
 
 out/gallery/.made: $(SOURCES) tools/gallery.py examples/record_bags.py | env
-	@$(PROGRESS) 'Running the commands whose reports the site shows' out/log/gallery.log $(BIN)/python tools/gallery.py --reports
+	@$(PROGRESS) 'Running the commands whose reports the site shows' out/log/gallery.log $(BIN)/python tools/gallery.py
 	@touch $@
 
 # The newest versions that setup.py allows, for Python 3.10 and later; then run the tests.

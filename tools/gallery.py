@@ -12,17 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Run the commands of docs/gallery.md on a simulated robot, and keep their output.
+"""Write the reports that the site shows, by the commands of docs/gallery.md on a simulated robot.
 
-`python tools/gallery.py --reports`, part of `make docs`: the reports of the site, into out/gallery.
-`python tools/gallery.py`, part of `make results`: the same, and the printed output between the markers
-`<!-- output NAME -->` and `<!-- end -->` of the page.
+`python tools/gallery.py`, part of `make docs`: the reports, into out/gallery.
+`python tools/gallery.py --picture`, part of `make results`: the figure of README, too.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -30,19 +28,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / 'docs' / 'gallery.md'
 OUT = ROOT / 'out' / 'gallery'
-MARKED = re.compile(r'(<!-- output (\S+) -->\n).*?(<!-- end -->)', re.DOTALL)
-LINES = 22
-#: Name, command after `joint-dynamics`, whether it writes a report; later ones use files of earlier ones.
+#: Name and command after `joint-dynamics`; later ones use files of earlier ones.
 COMMANDS = (
-    ('identify', 'identify run1 --robot robot.urdf --config physical.yaml --validate run2 --out result', True),
-    ('excite', 'excite --robot robot.urdf --config quick.yaml --out plan', True),
-    ('identify-joint', 'identify-joint friction sweep.csv --joint shoulder_pan_joint --robot robot.urdf --out j', True),
-    ('doctor', 'doctor run1 --robot robot.urdf', False),
-    ('validate', 'validate result/dynamics.yaml run2', False),
-    ('gains', 'gains --robot robot.urdf --description result/dynamics.yaml --rate 200', False),
-    ('export', 'export result/dynamics.yaml --into robot.urdf --out identified.urdf', False),
+    ('identify', 'identify run1 --robot robot.urdf --config physical.yaml --validate run2 --out result'),
+    ('excite', 'excite --robot robot.urdf --config quick.yaml --out plan'),
+    ('identify-joint', 'identify-joint friction sweep.csv --joint shoulder_pan_joint --robot robot.urdf --out j'),
 )
 #: Configurations of the commands: possible bodies; one search, above a table.
 FILES = {
@@ -63,21 +54,14 @@ record(robot, TrajectoryPoints(time, q, dq), torque=True).save_csv('sweep.csv')
 """
 
 
-def run(folder: str, *words: str) -> str:
-    """Run Python in a folder and return its output; status 3 is a result that is not reliable."""
-    environment = {**os.environ, 'COLUMNS': '110', 'NO_COLOR': '1', 'PYTHONPATH': str(ROOT / 'src')}
+def run(folder: str, *words: str) -> None:
+    """Run Python in a folder; status 3 is a result that is not reliable."""
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'src')}
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode not in (0, 3):
         raise SystemExit(f'gallery: {shlex.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}')
-    return done.stdout
-
-
-def shown(text: str) -> str:
-    """Return the first lines of an output."""
-    lines = [line.rstrip() for line in text.strip().splitlines()]
-    return '\n'.join([*lines[:LINES], *(['…'] if len(lines) > LINES else [])])
 
 
 def picture(folder: Path) -> None:
@@ -105,30 +89,20 @@ def picture(folder: Path) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run the commands, keep their reports, and write their output unless only reports are asked for."""
-    wanted = [row for row in COMMANDS if row[2] or '--reports' not in arguments]
-    outputs = {}
+    """Run the commands and keep their reports; draw the picture, too, where it is asked for."""
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         run(folder, str(ROOT / 'examples' / 'record_bags.py'))
         run(folder, '-c', SWEEP)
         for name, text in FILES.items():
             (Path(folder) / name).write_text(text, encoding='utf-8')
-        for name, command, reports in wanted:
+        for name, command in COMMANDS:
             words = shlex.split(command)
-            outputs[name] = command, run(folder, '-m', 'joint_dynamics.cli.main', *words)
-            if reports:
-                report = Path(folder) / words[-1] / 'report.html'
-                (OUT / f'{name}.html').write_text(report.read_text(encoding='utf-8'), encoding='utf-8')
-        if '--reports' in arguments:
-            return
-        picture(Path(folder))
-
-    def block(at: re.Match[str]) -> str:
-        command, text = outputs[at[2]]
-        return f'{at[1]}\n```\njoint-dynamics {command}\n```\n\n```text\n{shown(text)}\n```\n\n{at[3]}'
-
-    PAGE.write_text(MARKED.sub(block, PAGE.read_text(encoding='utf-8')), encoding='utf-8')
+            run(folder, '-m', 'joint_dynamics.cli.main', *words)
+            report = Path(folder) / words[-1] / 'report.html'
+            (OUT / f'{name}.html').write_text(report.read_text(encoding='utf-8'), encoding='utf-8')
+        if '--picture' in arguments:
+            picture(Path(folder))
 
 
 if __name__ == '__main__':
