@@ -32,8 +32,7 @@ def random_motion(seed: int, seconds: float = 20.0) -> TrajectoryPoints:
     time = np.arange(0.0, seconds, 0.01)
     omega = 2 * np.pi * 0.05 * np.arange(1, 11)[:, None]
     a, b = np.random.default_rng(seed).normal(scale=0.2, size=(2, 10, 6))
-    # the fastest wave brings speed and acceleration to zero at both ends
-    a[-1] -= a.sum(axis=0)
+    a[-1] -= a.sum(axis=0)  # the fastest wave brings speed and acceleration to zero at both ends
     b[-1] -= (b * omega).sum(axis=0) / omega[-1]
     sine, cosine = np.sin(omega * time).T, np.cos(omega * time).T
     q = sine @ (a / omega) - (cosine - 1) @ (b / omega)

@@ -167,7 +167,7 @@ def test_every_import_is_a_dependency():
         'setuptools': 'python3-setuptools',
     }
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
-    no_key = {'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco'}
+    no_key = {'argcomplete', 'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco'}
     for_tests = dependencies('test_depend')
     # mypy and PyKDL: skipped where they are not
     ours = {'joint_dynamics', '', 'mypy', 'PyKDL', *(path.stem for path in (ROOT / 'bench').glob('*.py'))}

@@ -190,6 +190,7 @@ RULES = {
         for name in ('name', 'expression', 'value', 'std')
     },
     'inertial.gravity': ('torque', top('inertial', 'gravity', value='none')),
+    'inertial.without_torque': ('said', top('inertial', 'without_torque', value=['j1'])),
     'mounting': ('torque', top('mounting', value=WALL)),
     'payload.mass.value': ('torque', weighs()),
     'payload.first_moments': ('torque', weighs()),

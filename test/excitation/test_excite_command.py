@@ -65,8 +65,8 @@ def test_trajectory_summary_and_report_are_written(excite):
     by_points, by_coefficients = load_trajectory(folder / 'trajectory.yaml'), load_trajectory(folder / 'summary.json')
     t = np.linspace(0, by_points.duration, 50)
     np.testing.assert_allclose(by_points.position(t), by_coefficients.position(t), atol=1e-6)
-    # search, position, speed, acceleration, torque and path
-    assert (folder / 'report.html').read_text().count('<figure class="chart') == 5
+    # position, speed, acceleration and torque
+    assert (folder / 'report.html').read_text().count('<figure class="chart') == 4
 
 
 def test_a_profile_of_one_joint_needs_no_search(excite):

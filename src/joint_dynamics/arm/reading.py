@@ -80,6 +80,10 @@ def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str
     """Return the fields of an `Arm` by name; see `Arm.from_description`."""
     remarks: list[str] = []
     robot = _standing(robot, description, remarks)
+    if description.without_torque:
+        remarks.append(
+            f'inertial.without_torque: {", ".join(description.without_torque)}: torque not recorded, friction unknown'
+        )
     names = robot.joint_names
     parts = {name: description.joint(name) for name in names}
     parameters = _parameters(robot, description)
