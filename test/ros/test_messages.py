@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint states as bytes: what rclpy reads and writes, in every layout, and nothing of what is broken."""
+"""JointStateReader and JointStateWriter agree with rclpy; broken messages are left to rclpy. Trajectories as arrays."""
 
 import itertools
 
@@ -49,15 +49,15 @@ STORE = get_typestore(Stores.ROS2_JAZZY)
 
 
 def encoded(message, order):
-    """The same in plain CDR of either byte order, by the writer of rosbags."""
+    """Return the message as plain CDR in byte order `order`, serialised by rosbags."""
     types = STORE.types
     stamp = types['builtin_interfaces/msg/Time'](message.header.stamp.sec, message.header.stamp.nanosec)
-    theirs = types['sensor_msgs/msg/JointState'](
+    rosbags_message = types['sensor_msgs/msg/JointState'](
         types['std_msgs/msg/Header'](stamp, message.header.frame_id),
         list(message.name),
         *(np.array(getattr(message, field), float) for field in FIELDS),
     )
-    return bytes(STORE.serialize_cdr(theirs, 'sensor_msgs/msg/JointState', little_endian=order == '<'))
+    return bytes(STORE.serialize_cdr(rosbags_message, 'sensor_msgs/msg/JointState', little_endian=order == '<'))
 
 
 def assert_same(found, message):
@@ -74,7 +74,7 @@ def assert_same(found, message):
     st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8)),
     st.text('abcä', max_size=9),
 )
-def test_it_reads_what_rclpy_reads(names, sizes, frame_id):
+def test_reader_agrees_with_rclpy(names, sizes, frame_id):
     message = message_of(names, sizes, frame_id)
     data = serialize_message(message)
     assert deserialize_message(data, JointState) == message
@@ -85,9 +85,9 @@ def test_it_reads_what_rclpy_reads(names, sizes, frame_id):
         assert_same(JointStateReader().read(data), message)
 
 
-def test_one_reader_takes_several_layouts_in_turn():
+def test_reader_handles_changing_layouts():
     reader = JointStateReader()
-    # The same length, and other names, other fields, another byte order.
+    # Messages of equal length that differ in names, fields or byte order, and a longer one.
     messages = [
         message_of(('a', 'b'), (2, 0, 2)),
         message_of(('b', 'a'), (2, 0, 2)),
@@ -97,34 +97,37 @@ def test_one_reader_takes_several_layouts_in_turn():
     ]
     for message, order in itertools.product(messages * 2, '<>'):
         assert_same(reader.read(encoded(message, order)), message)
+    # More layouts than the reader remembers.
     for k in range(3 * LAYOUTS):
         names = [f'joint_{j}' for j in range(k)]
         assert_same(reader.read(encoded(message_of(names, (k, k, k)), '<')), message_of(names, (k, k, k)))
 
 
 @pytest.mark.parametrize('order', '<>')
-def test_what_ends_too_early_is_left_to_rclpy(order):
+def test_truncated_messages_are_left_to_rclpy(order):
+    """Truncated anywhere, with the layout unknown to the reader and known."""
     data = encoded(message_of(('a', 'bc'), (2, 2, 2), 'base'), order)
     reader = JointStateReader()
-    for known in (False, True):
+    for layout_is_known in (False, True):
         for end in range(len(data)):
-            assert reader.read(data[:end]) is None, (known, end)
+            assert reader.read(data[:end]) is None, (layout_is_known, end)
         assert reader.read(data) is not None
 
 
-def test_what_is_no_plain_message_is_left_to_rclpy():
+def test_malformed_messages_are_left_to_rclpy():
     good = encoded(message_of(('a', 'bc'), (2, 2, 2)), '<')
+    # An unknown encoding.
     assert JointStateReader().read(b'\0\7' + good[2:]) is None
-    # A name that does not end, one that is not UTF-8, and more names than there are bytes.
+    # A name without terminator, a name that is not UTF-8, and a count of names beyond the length of the message.
     for place, value in ((good.index(b'a\0'), b'aa'), (good.index(b'bc\0'), b'\xff\xfe\0'), (20, b'\xff\xff\xff\x7f')):
         assert JointStateReader().read(good[:place] + value + good[place + len(value) :]) is None
 
 
 @given(st.lists(st.text('abcdäö/_', max_size=9), max_size=8), st.tuples(st.booleans(), st.booleans(), st.booleans()))
-def test_it_writes_what_rclpy_reads(names, there):
-    message = message_of(names, [len(names) * each for each in there])
+def test_rclpy_reads_what_the_writer_writes(names, is_set):
+    message = message_of(names, [len(names) * each for each in is_set])
     stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-    values = [np.array(getattr(message, field)) if each else None for field, each in zip(FIELDS, there, strict=True)]
+    values = [np.array(getattr(message, field)) if each else None for field, each in zip(FIELDS, is_set, strict=True)]
     writer = JointStateWriter(names)
     for _ in range(2):
         assert deserialize_message(writer.write(stamp, *values), JointState) == message
@@ -142,7 +145,7 @@ def trajectory(count, **sizes):
 
 
 @pytest.mark.parametrize('fields', [(), ('velocities',), ('velocities', 'accelerations', 'effort')])
-def test_arrays_of_a_trajectory_are_its_points(fields):
+def test_trajectory_arrays_hold_the_points(fields):
     message = trajectory(5, positions=3, **dict.fromkeys(fields, 3))
     times, found = trajectory_arrays(message)
     np.testing.assert_array_equal(times, np.arange(5) / 8)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Limits of one robot's motion as arrays, and the parameters for computing its torque.
+"""Limits of a robot's motion as arrays, and the parameters from which its torque is computed.
 
-Limits are the URDF's times the safety factor, or those of the settings; the parameters are the robot's, with the
-payload's and the expected friction.
+A limit is the URDF's times the safety factor, unless the settings state one; of two position limits the tighter one
+applies. The parameters are those of the robot plus payload and expected friction.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import body_of
 from joint_dynamics.settings.base import per_joint
 
-REACHED_IN = 0.5
-"""Time [s] in which the allowed speed may be reached where no acceleration limit is given."""
+SPEED_UP_TIME = 0.5  # s from rest to the speed limit; gives the acceleration limit if none is stated
 
 
 @dataclass(frozen=True)
 class MotionLimits:
     """Limits of n joints, (n,) each.
 
-    `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²), and `torque` [N·m], None when
-    unlimited.
+    `lower` and `upper` are positions [rad or m]. `velocity` and `acceleration` are magnitudes, per s and s². `torque`
+    [N·m] is None if unlimited.
     """
 
     lower: FloatArray
@@ -63,7 +62,7 @@ class MotionLimits:
         return (self.upper - self.lower) / 2
 
     def inside(self, share: float) -> MotionLimits:
-        """Return these limits reduced to `share`, with the torque limit unchanged."""
+        """Return limits that are tighter by `share` (0 … 1), around the same middle; the torque limit is unchanged."""
         keep = (1 - share) * self.half_range
         return MotionLimits(
             self.middle - keep,
@@ -74,9 +73,9 @@ class MotionLimits:
         )
 
     def worst(self, joint_names: Sequence[str], samples: MotionSamples, room: float = 0.0) -> str:
-        """Return a message on the sample farthest beyond these limits, with joint, time and value, '' where none is.
+        """Return a message about the largest violation, with joint, time and value; '' if there is none.
 
-        NaN is beyond every limit.
+        NaN violates every limit.
 
         Parameters
         ----------
@@ -85,26 +84,26 @@ class MotionLimits:
         samples
             the motion, (samples, n).
         room
-            excess to tolerate, as a share of the limit.
+            tolerated excess, relative to the limit.
         """
-        middle, none = self.middle, np.zeros_like(self.middle)
-        most, words = room, ''
+        middle, zero = self.middle, np.zeros_like(self.middle)
+        largest, message = room, ''
         for what, unit, values, centre, bound in (
             ('position', 'rad', samples.q, middle, self.half_range),
-            ('speed', 'rad/s', samples.dq, none, self.velocity),
-            ('acceleration', 'rad/s²', samples.ddq, none, self.acceleration),
+            ('speed', 'rad/s', samples.dq, zero, self.velocity),
+            ('acceleration', 'rad/s²', samples.ddq, zero, self.acceleration),
         ):
             with np.errstate(all='ignore'):
                 beyond = np.abs(values - centre) / bound - 1.0
             beyond = np.where(np.isfinite(beyond), beyond, np.inf)
             k, j = divmod(int(np.argmax(beyond)), beyond.shape[1])
-            if not beyond[k, j] <= most:
-                most, low, high = float(beyond[k, j]), centre[j] - bound[j], centre[j] + bound[j]
-                words = (
+            if not beyond[k, j] <= largest:
+                largest, low, high = float(beyond[k, j]), centre[j] - bound[j], centre[j] + bound[j]
+                message = (
                     f'{what} of {joint_names[j]} {values[k, j]:.4g} {unit} at {samples.time[k]:.4g} s, allowed are'
                     f' {low:.4g} … {high:.4g}'
                 )
-        return words
+        return message
 
     @classmethod
     def of(cls, model: RobotModel, settings: LimitSettings) -> MotionLimits:
@@ -113,8 +112,8 @@ class MotionLimits:
         Raises
         ------
         JointDynamicsError
-            Where a joint has no speed limit, or where a torque limit is requested but inertial parameters or the effort
-            limit of a joint are missing.
+            If a joint has no speed limit or no room to move, or if a torque limit is requested without inertial
+            parameters or without the effort limit of a joint.
         """
         names = model.joint_names
         lower, upper = _position(model, settings)
@@ -123,7 +122,7 @@ class MotionLimits:
         else:
             velocity = settings.safety_factor * _known(model.limits.velocity, names, 'a speed limit', 'limits.velocity')
         acceleration = (
-            velocity / REACHED_IN
+            velocity / SPEED_UP_TIME
             if settings.acceleration is None
             else per_joint(settings.acceleration, names, 'limits.acceleration')
         )
@@ -171,14 +170,14 @@ def _position(model: RobotModel, settings: LimitSettings) -> tuple[FloatArray, F
 
 
 def parent_joint(frame: pinocchio.Frame) -> int:
-    """Return the joint that moves a frame, 0 for none; the attribute has another name before pinocchio 3."""
+    """Return the joint that moves a frame, 0 for a fixed frame; pinocchio 2 and 3 name the attribute differently."""
     return frame.parentJoint if hasattr(frame, 'parentJoint') else frame.parent
 
 
 def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
-    """Return the frame `name`, by default the last one that moves with the last joint.
+    """Return the frame `name`; None: the last frame on the last joint.
 
-    Raises JointDynamicsError if there is none of that name.
+    Raises JointDynamicsError for an unknown name.
     """
     frames = model.pinocchio.frames
     if name is None:
@@ -192,7 +191,7 @@ def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
 
 
 def parameters_with_payload(model: RobotModel, settings: LimitSettings) -> FloatArray | None:
-    """Return the standard parameters (p,) the torque is computed with, None for a robot without inertials."""
+    """Return the standard parameters (p,) with payload and expected friction, None for a robot without inertials."""
     if model.parameters is None:
         return None
     parameters = model.parameters.copy()

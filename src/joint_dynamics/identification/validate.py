@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Predict the torque of recordings from a dynamics description: rigid bodies, rotors, friction, further terms."""
+"""Predict the torque of recordings from a dynamics description, and judge whether the prediction is reliable."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ from joint_dynamics.recording import Recording, with_short_names
 def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
     """Return the motor torque on the joint side, (samples, n) [N·m], at the full rate of the observation.
 
-    It is `Arm.motor_torque` of its motion; without motor encoders the hysteresis is driven by the motor angle that
-    follows from the described transmission.
+    `Arm.motor_torque` predicts it from the motion. Without motor encoders, the motor angle that drives the hysteresis
+    is computed from the transmission of the description.
     """
     return arm.motor_torque(observation.q, observation.dq, observation.ddq, **observation.motor)
 
 
 def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> tuple[FloatArray, FloatArray | None]:
-    """Return the predicted torque, joints at rest by their rest torque, and the Coulomb level there.
+    """Return the predicted torque and the Coulomb level at rest, both (samples, n) [N·m].
 
-    Both (samples, n) [N·m], the level 0 in motion; None where no joint rests.
+    At rest the prediction is the rest torque (`resting`). In motion the level is 0. If no joint rests, it is None.
     """
     predicted = predicted_torque(arm, observation)
     still = stays(observation, rest_speed)
@@ -63,7 +63,7 @@ def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> t
 
 
 def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
-    """Return measured and predicted torque of one observation on the filtered, decimated samples."""
+    """Return measured and predicted torque of one observation, filtered and decimated."""
     predicted, band = torque_with_rest(arm, observation, settings.rest_speed)
     predicted = predicted * observation.measured
     kept = observation.kept
@@ -94,12 +94,12 @@ def validation_fit(arm: Arm, observation: Observation, settings: IdentificationS
 
 @dataclass(frozen=True)
 class Validation:
-    """fits: one per recording; reasons why the prediction cannot be relied on; notes; summary: of summary.json."""
+    """Predictions of all recordings, and the judgement on them."""
 
-    fits: Sequence[Fit]
-    reasons: Sequence[Reason]
+    fits: Sequence[Fit]  # one per recording
+    reasons: Sequence[Reason]  # why the prediction is unreliable; empty if it is reliable
     notes: Sequence[str]
-    summary: dict[str, Any]
+    summary: dict[str, Any]  # entries for summary.json
 
 
 def validate_description(
@@ -114,13 +114,13 @@ def validate_description(
     recordings
         with torque, or with current and drive gains.
     settings
-        its drive gains, otherwise the description's; its cut-offs, otherwise those with which the description was
-        identified, otherwise from the recordings.
+        drive gains and filter cut-offs. Missing drive gains come from the description. Missing cut-offs are those of
+        the identification, if the description states them; otherwise they are chosen from the recordings.
 
     Raises
     ------
     JointDynamicsError
-        Where robot, description and recordings do not fit together.
+        If robot, description and recordings do not match.
     """
     arm = Arm.from_description(None, description)
     return _predicted(description, arm, recordings, settings or IdentificationSettings())[1]
@@ -131,7 +131,7 @@ def judge_description(
 ) -> Validation:
     """Predict the torque of every recording as `validate_description` does, and judge whether it is reliable.
 
-    The prediction is compared with the residual of the training, where the description states it (`provenance`).
+    The residual is compared with that of the training recordings, if the description states it (`provenance`).
     Raises JointDynamicsError as `validate_description` does.
     """
     settings = settings or IdentificationSettings()
@@ -139,20 +139,20 @@ def judge_description(
     observations, fits = _predicted(description, arm, recordings, settings)
     notes = [f'{part.name}: {text}' for part in observations for text in beyond_validity(arm, part)]
     if arm.robot.without_torque:
-        notes.append(f'not judged, their torque is not in the description: {", ".join(arm.robot.without_torque)}')
+        notes.append(f'not judged, no torque model in the description: {", ".join(arm.robot.without_torque)}')
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
-    known = description.document.get('provenance', {})
-    percent = known.get('moving_residual_percent')
+    provenance = description.document.get('provenance', {})
+    percent = provenance.get('moving_residual_percent')
     contradictory = [
         reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
     ]
     predicted = judge_prediction(fits, percent, payload_changes(problem, fits))
-    own = []
-    if not known.get('believable', True):
-        why = known.get('reasons') or ['its identification found reasons against it']
+    description_reasons = []
+    if not provenance.get('believable', True):
+        why = provenance.get('reasons') or ['its identification was judged unreliable']
         text = f'the description says of itself that it is not reliable: {"; ".join(map(str, why))}'
-        own = [Reason('description', text)]
-    reasons = [*own, *contradictory, *predicted]
+        description_reasons = [Reason('description', text)]
+    reasons = [*description_reasons, *contradictory, *predicted]
     names = [recording.name for recording in recordings]
     return Validation(
         fits,
@@ -174,8 +174,8 @@ def _predicted(
     recorded = locked_as_recorded(model, recordings).held
     if recorded != model.held:
         raise JointDynamicsError(
-            f'{recordings[0].name}: expected locked joints where the description has them ({_places(model.held)}), '
-            f'found {_places(recorded)}'
+            f'{recordings[0].name}: expected locked joints at the positions of the description '
+            f'({_positions(model.held)}), found {_positions(recorded)}'
         )
     gains = settings.drive_gains
     if gains is None and np.all(np.isfinite(arm.drive_gain)):
@@ -189,18 +189,18 @@ def _predicted(
     return observations, [validation_fit(arm, observation, settings) for observation in observations]
 
 
-def _places(held: Mapping[str, float]) -> str:
-    return ', '.join(f'{name} {place:.4g}' for name, place in held.items())
+def _positions(held: Mapping[str, float]) -> str:
+    return ', '.join(f'{name} {position:.4g}' for name, position in held.items())
 
 
 def _filters(description: DynamicsDescription) -> dict[str, Any]:
-    """Return the filters with which the description was identified, {} where it does not say."""
+    """Return the filters with which the description was identified, {} if it does not state them."""
     filters: dict[str, Any] = description.document.get('provenance', {}).get('filters', {})
     return filters
 
 
 def beyond_validity(arm: Arm, observation: Observation) -> list[str]:
-    """Return how far the kept samples leave the range in which the friction was checked, by joint and quantity."""
+    """Return one note per joint and quantity whose samples exceed the range in which the friction was validated."""
     watch, kept = RangeWatch(arm.validity, arm.joint_names), observation.kept
     watch.update(
         observation.dtheta[kept], arm.link_torque(observation.q[kept], observation.dq[kept], observation.ddq[kept])
@@ -215,9 +215,9 @@ def predict_torque(
 ) -> FloatArray:
     """Predict the torque of one recording at every sample, (samples, joints) [N·m], joints in the description's order.
 
-    As `validate_description` does, but over the whole recording: within 1/position_cutoff of its ends the filtered
-    motion is less exact. Torque or current of the recording is not used, and may be absent. Raises JointDynamicsError
-    where description and recording do not fit together or the recording is too short for the filters.
+    Predicts as `validate_description` does, but up to both ends of the recording. Within 1/position_cutoff [s] of an
+    end, the filtered motion is less accurate. Measured torque and current are ignored and may be missing. Raises
+    JointDynamicsError if description and recording do not match, or if the recording is too short for the filters.
     """
     arm = Arm.from_description(None, description)
     recording = recording.select(arm.joint_names)

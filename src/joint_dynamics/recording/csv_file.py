@@ -12,9 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""CSV files: a column `time` [s] and, for joints k = 1…n (or 0…n − 1) in the robot's order, the columns below.
+"""Read recordings from CSV files.
 
-q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>.
+Required columns are `time` [s] and q<k>, for the joints k = 1 … n (or 0 … n − 1) in the robot's order. Optional columns
+are dq<k> (joint speed), tau<k> (motor torque), cur<k> (motor current), theta<k> and dtheta<k> (motor position and
+speed, reflected to the joint), temp<k> (temperature) and load<k> (load torque).
 """
 
 from __future__ import annotations
@@ -34,27 +36,27 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES, TORQUES
 from joint_dynamics.recording.samples import Samples
 
-#: Array of a Recording -> start of its columns' names.
+#: Quantity of a Recording -> prefix of its columns.
 COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp', 'load_torque': 'load'}
 QUANTITY_OF = {column: quantity for quantity, column in COLUMNS.items()}
-NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
+COLUMN_NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
 MAX_BYTES = 8 * 1024**3
 MAX_COLUMNS = 1000
 MAX_LINE = 1_000_000  # characters
 MAX_SECONDS = 1e8  # s, from the first to the last sample
-EXACT = '%.17g'  # format without rounding: a float has 17 significant decimals at most
-NOT_MEASURED = ': a signal is read of every joint or of none'
+EXACT = '%.17g'  # 17 significant digits restore every float exactly
+INCOMPLETE = ': a signal needs a column for every joint, or no column at all'
 
 
 def read_csv(path: Path, samples: Samples) -> None:
-    """Add all samples of a CSV file, with a note on the columns that are not used.
+    """Add all samples of a CSV file to `samples`, with a note on unused columns.
 
-    The joints are those of `samples`, in their order, or joint_1 … joint_n.
+    The columns follow the joint order of `samples`. Without joint names there, the joints are joint_1 … joint_n.
 
     Raises
     ------
     JointDynamicsError
-        For a file without time or q, with other joints than the robot's, or with values that are not numbers.
+        If `time` or q is missing, if the columns do not match the robot's joints, or if a value is not a number.
     """
     try:
         check_file(path, f'{path}', MAX_BYTES)
@@ -83,9 +85,9 @@ def read_csv(path: Path, samples: Samples) -> None:
 
 
 def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str, dict[int, int]], tuple[str, ...]]:
-    """Return quantity -> {joint: column} in joint order, and the columns that are no quantity.
+    """Return quantity -> {joint: column} in joint order, and the unused columns.
 
-    Torques and currents may be those of some joints.
+    Torques and currents may be missing for some joints.
     """
     numbered: dict[str, dict[int, int]] = {}
     unused: list[str] = []
@@ -93,7 +95,7 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
     if len(header) > MAX_COLUMNS:
         raise JointDynamicsError(f'{path}: expected at most {MAX_COLUMNS} columns, found {len(header)}')
     for index, name in enumerate(header):
-        match = NAME.fullmatch(name)
+        match = COLUMN_NAME.fullmatch(name)
         seen.add(name)
         if len(seen) <= index:
             raise JointDynamicsError(f'{path}: expected column {name} once, found it twice')
@@ -113,7 +115,7 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
             raise JointDynamicsError(
                 f'{path}: expected columns {expected}{joints}, found '
                 f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
-                + (NOT_MEASURED if quantity != 'q' else f' ({NOT_OF_THE_ARM})' * (len(places) < n))
+                + (INCOMPLETE if quantity != 'q' else f' ({NOT_OF_THE_ARM})' * (len(places) < n))
             )
     columns = {
         quantity: {j: places[k] for j, k in enumerate(numbers) if k in places} for quantity, places in numbered.items()
@@ -125,9 +127,9 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
     """Return all rows as numbers, an empty field as NaN."""
     try:
         with warnings.catch_warnings():
-            # A file without rows is refused by the caller, in one line.
+            # The caller refuses a file without rows; numpy's warning would repeat it.
             warnings.simplefilter('ignore', UserWarning)
-            _refuse_endless_lines(path)
+            _refuse_long_lines(path)
             name = str(path.absolute())
             data = np.loadtxt(name, delimiter=',', skiprows=1, ndmin=2, comments=None, encoding='utf-8-sig')
         if data.size == 0 or data.shape[1] == len(header):
@@ -136,32 +138,28 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
         raise
     except ValueError:
         pass
-    # Slower, but it knows empty fields, rows of another length, and where something else stands.
+    # Slower than numpy, but accepts empty fields and reports the line of a wrong row.
     return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
 
 
-def _refuse_endless_lines(path: Path) -> None:
-    """Raise JointDynamicsError for a line longer than any table has, before numpy reads it to its end."""
+def _refuse_long_lines(path: Path) -> None:
+    """Raise JointDynamicsError for a line of `MAX_LINE` characters or more; numpy would read it into memory."""
     with path.open('rb') as file:
         while chunk := file.read(MAX_LINE):
             if b'\0' in chunk or (len(chunk) == MAX_LINE and b'\n' not in chunk):
-                # the text of the error
+                # _lines finds the long line and raises the error.
                 collections.deque(_lines(path), maxlen=0)
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines; raise JointDynamicsError for one longer than any table has.
+    """Yield the lines; raise JointDynamicsError for a line of `MAX_LINE` characters or more.
 
-    A file of zeros is one line: it is refused before it is read to its end.
+    A file of zero bytes is one endless line. It is refused after `MAX_LINE` characters.
     """
     with path.open(encoding='utf-8-sig', newline='') as file:
         while line := file.readline(MAX_LINE):
             if len(line) == MAX_LINE or '\0' in line:
-                length = (
-                    'one that is longer'
-                    if len(line) == MAX_LINE
-                    else 'zero bytes (a file that was not written to its end?)'
-                )
+                length = 'a longer one' if len(line) == MAX_LINE else 'zero bytes (an incompletely written file?)'
                 raise JointDynamicsError(
                     f'{path}: expected lines of text of less than {MAX_LINE} characters, found {length}'
                 )
@@ -169,6 +167,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _rows(path: Path, header: list[str]) -> Iterator[list[float]]:
+    """Yield the rows as numbers, an empty field as NaN; raise JointDynamicsError with the line of a wrong row."""
     for line, row in enumerate(csv.reader(_lines(path)), start=1):
         if line == 1 or not row:
             continue

@@ -12,13 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recordings of a motion that repeats: where the periods are, and their mean.
+"""Period of a repeating motion, and the mean over its periods.
 
-Candidates for the period are the lags at which the autocorrelation of the speeds peaks; a lag is accepted when, for at
-least one whole period, all joints are within `TOLERANCE` of their positions one lag later, and move in between.
+Candidates for the period are the peaks of the autocorrelation of the speeds. A candidate is accepted if the motion
+repeats after it for at least one whole period: every joint returns to its position within three times `TOLERANCE`.
+A stretch at rest does not count.
 
-With M periods x_m(t) = x(t) + n_m(t) of a periodic excitation, averaging over m divides the noise variance by M,
-without any filter. Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p) of a position is how much it differs between periods.
+Let x_m(t) = x(t) + n_m(t) be M periods of N_p samples. Their mean has the noise variance divided by M, without any
+filter. The variance between periods is Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p).
 """
 
 from __future__ import annotations
@@ -34,21 +35,19 @@ from joint_dynamics.recording.recording import Recording
 from joint_dynamics.signals.alignment import resample
 
 Array = FloatArray
-RATE = 100.0  # Hz, of the search
-CANDIDATES = 40  # lags examined
-SHORTEST = 0.5  # s, shortest lag
-MOVING = (
-    0.3  # share of the recording's rms speed, least of a stretch that counts as motion: a long rest repeats nothing
-)
-TURNS = 5  # steps of the lag while it is refined; in half samples of the thinned motion it is off by a few of them
-# Difference of positions one lag apart, as a share of the joint's deviation from its mean position (rms), or of a tenth
-# of the largest deviation of all joints.
+RATE = 100.0  # Hz, approximate sample rate of the search
+MAX_CANDIDATES = 40  # lags examined
+MIN_LAG = 0.5  # s
+MIN_SPEED = 0.3  # smallest rms speed of a stretch in motion, relative to that of the recording
+MAX_REFINEMENTS = 5  # steps of the refined lag; the search finds it to a few decimated samples
+# Largest difference of positions one lag apart, relative to the joint's rms deviation from its mean position, or to a
+# tenth of the largest such deviation.
 TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """`count` periods of `period` s each, the first beginning at `start` s of the recording's time."""
+    """A repeating stretch: `count` periods of `period` s each, from time `start` of the recording on."""
 
     start: float
     period: float
@@ -61,14 +60,14 @@ class Repetition:
 
 
 def find_repetition(recording: Recording, period: float | None = None) -> Repetition | None:
-    """Return the stretch with the most periods of the shortest lag at which the motion repeats, None where it does not.
+    """Return the longest stretch that repeats with the shortest period, None if the motion does not repeat.
 
     Parameters
     ----------
     recording
         of any length.
     period
-        s, the only lag to consider; None: all.
+        s, known period; None: searched.
     """
     step = max(1, int(recording.rate / RATE))
     position = recording.q[::step]
@@ -79,7 +78,7 @@ def find_repetition(recording: Recording, period: float | None = None) -> Repeti
     speed = np.diff(scaled, axis=0)
     sample = step * recording.period
     for peak in _candidates(speed, sample) if period is None else [round(period / sample)]:
-        # rests before and after shift a peak of the correlation by some samples, and a period may end between two
+        # A rest before or after the motion shifts the peak by some samples. The period may end between two samples.
         runs = [
             (run, lag) for lag in peak + np.arange(-4, 5) / 2 if (run := _longest_run(scaled, speed, lag)) is not None
         ]
@@ -92,7 +91,7 @@ def find_repetition(recording: Recording, period: float | None = None) -> Repeti
             if period is not None
             else _refined(recording.q[first : first + length], round(lag * step), step)
         )
-        # the last sample of a stretch is its last one, not the first of the next period
+        # A stretch of n samples lasts n sample periods; the tolerance 1e-3 covers rounding.
         count = int(length / exact + 1e-3)
         if count >= 2:
             exact = min(exact, length / count)
@@ -103,23 +102,23 @@ def find_repetition(recording: Recording, period: float | None = None) -> Repeti
 
 
 def average_periods(recording: Recording, period: float) -> Recording:
-    """Return the mean over all whole periods of `period` s in the recording, from its start on.
+    """Return the mean over all whole periods of `period` s, from the start of the recording on.
 
-    The transient at the start is not periodic and has to be excluded by a window. A period that is not a whole number
-    of samples is resampled.
+    Exclude the transient at the start with a window first. If a period is not a whole number of samples, the recording
+    is resampled.
 
     Raises
     ------
     JointDynamicsError
-        When there are fewer than two periods, or the motion does not repeat: the positions of a joint differ between
-        periods by more than `TOLERANCE` of their own deviation from the mean position (rms).
+        If there are fewer than two periods, or if the motion does not repeat: the rms difference of a joint's position
+        between periods exceeds `TOLERANCE`.
     """
     if not (np.isfinite(period) and period > 2 * recording.period):
         raise JointDynamicsError(
             f'{recording.name}: period: expected more than two samples ({2 * recording.period:.6g} s), found {period}'
         )
     count = round(period * recording.rate)
-    # One sample is missing at the end of a recording of whole periods, and a period is known to half a sample.
+    # n samples span n − 1 sample periods (the 1), and the period is known to half a sample (the 0.5).
     periods = int((recording.duration + 1.5 * recording.period) / period)
     if periods < 2:
         raise JointDynamicsError(
@@ -135,7 +134,7 @@ def average_periods(recording: Recording, period: float) -> Recording:
         if name == 'q':
             variance = ((folded - arrays[name]) ** 2).sum(axis=(0, 1)) / ((periods - 1) * count)
     spread, motion = np.sqrt(variance), arrays['q'].std(axis=0)
-    # A joint that hardly moves is measured by a tenth of the motion of the one that moves most.
+    # The tolerance of a hardly moving joint refers to a tenth of the largest motion.
     for joint in np.flatnonzero(spread > TOLERANCE * np.maximum(motion, 0.1 * motion.max())):
         raise JointDynamicsError(
             f'{recording.name}: expected a motion that repeats every {period:.6g} s, found that '
@@ -148,31 +147,31 @@ def average_periods(recording: Recording, period: float) -> Recording:
 
 
 def _candidates(speed: FloatArray, sample: float) -> list[int]:
-    """Lags (in samples of the search) at which the speeds correlate with themselves, shortest first."""
+    """Return the lags of the peaks of the autocorrelation, in decimated samples, shortest first."""
     size = 2 * len(speed)
     spectrum = np.fft.rfft(speed, size, axis=0)
     correlation = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1), size)[: len(speed) // 2 + 4]
     inner = correlation[1:-1]
     peaks = 1 + np.flatnonzero((inner >= correlation[:-2]) & (inner > correlation[2:]) & (inner > 0.1 * correlation[0]))
-    peaks = peaks[peaks * sample >= SHORTEST]
-    return sorted(int(lag) for lag in peaks[np.argsort(correlation[peaks])[::-1][:CANDIDATES]])
+    peaks = peaks[peaks * sample >= MIN_LAG]
+    return sorted(int(lag) for lag in peaks[np.argsort(correlation[peaks])[::-1][:MAX_CANDIDATES]])
 
 
 def _longest_run(scaled: FloatArray, speed: FloatArray, lag: float) -> tuple[int, int] | None:
-    """First and last sample t of the longest moving stretch that is the same at t + lag (in half samples).
+    """Return start and end (exclusive) of the longest stretch in motion that repeats after `lag` samples.
 
-    None where it is shorter than lag.
+    `lag` is a multiple of ½. None if the stretch is shorter than `lag`.
     """
     whole, half = int(lag), lag % 1 > 0
     if not 1 <= whole < len(scaled) - half:
         return None
     later = 0.5 * (scaled[whole:-1] + scaled[whole + 1 :]) if half else scaled[whole:]
-    # three times the mean tolerance at any one instant; the mean is held against it later, when periods are averaged
+    # TOLERANCE limits an rms difference (`average_periods`). A single sample may differ by three times as much.
     same = np.abs(later - scaled[: len(later)]).max(axis=1) <= 3.0 * TOLERANCE
     edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
     starts, ends = edges[::2], edges[1::2]
-    # positions a few samples later are the same because there was no time to move
-    least = max(MOVING**2 * (speed**2).mean(), (3.0 * TOLERANCE / lag) ** 2)
+    # At a short lag, a slow motion stays within the tolerance without repeating: hence the second bound.
+    least = max(MIN_SPEED**2 * (speed**2).mean(), (3.0 * TOLERANCE / lag) ** 2)
     for run in np.argsort(starts - ends):
         first, last = int(starts[run]), int(ends[run])
         if last - first < lag - 1:
@@ -183,27 +182,27 @@ def _longest_run(scaled: FloatArray, speed: FloatArray, lag: float) -> tuple[int
 
 
 def _refined(q: FloatArray, lag: int, step: int) -> float:
-    """Lag in samples, to a fraction of one: the least of the parabola through the distances about the nearest least."""
-    for turn in range(TURNS):
+    """Return the period in fractional samples, from the parabola through the smallest distance and its neighbours."""
+    for turn in range(MAX_REFINEMENTS):
         lags = np.arange(max(1, lag - step), min(len(q) - 2, lag + step) + 1)
         count = len(q) - lags[-1]
         distance = np.array([((q[other : other + count] - q[:count]) ** 2).mean() for other in lags])
-        least = int(np.argmin(distance))
-        if 0 < least < len(lags) - 1:
+        smallest = int(np.argmin(distance))
+        if 0 < smallest < len(lags) - 1:
             break
-        # The least is at an end, where a parabola says nothing: continue on that side.
-        if abs(int(lags[least]) - lag) < step or turn == TURNS - 1:
-            return float(lags[least])
-        lag = int(lags[least])
-    left, middle, right = distance[least - 1 : least + 2]
+        # The smallest distance is at an end and has one neighbour only: continue around it.
+        if abs(int(lags[smallest]) - lag) < step or turn == MAX_REFINEMENTS - 1:
+            return float(lags[smallest])
+        lag = int(lags[smallest])
+    left, middle, right = distance[smallest - 1 : smallest + 2]
     curvature = left - 2 * middle + right
-    return float(lags[least] + (0.5 * (left - right) / curvature if curvature > 0 else 0.0))
+    return float(lags[smallest] + (0.5 * (left - right) / curvature if curvature > 0 else 0.0))
 
 
 def _best_start(q: FloatArray, lag: int, room: int) -> int:
-    """How many of the first `room` samples to leave out, so that the periods differ least.
+    """Return the start (0 … `room`) from which the periods differ least.
 
-    Ramps before and after are alike for a while, too.
+    The ramps before and after the motion resemble a period for a short time, so the stretch may begin too early.
     """
     if room < 1:
         return 0

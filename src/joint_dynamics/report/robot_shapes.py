@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The bodies of a robot for drawing: its collision geometry or, where there is none, capsules from joint to joint."""
+"""Bodies for drawing a robot: its collision geometry or, without one, capsules between the joints."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies, coal, has
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.robot import RobotModel
 
-THICKNESS = 0.055  # radius of the first capsule, relative to the length of the arm
+THICKNESS = 0.055  # radius of the first capsule over the length of the arm, before the factor 0.6 in `capsules`
 TIP = 0.55  # radius of the last capsule, relative to the first
 SIDES = 14  # corners around a cylinder
-DIRECTIONS = 120  # directions in which the farthest corner of a convex body is drawn
+DIRECTIONS = 120  # directions sampled over the sphere; a drawn hull keeps the farthest point in each
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Shape:
     faces
         (F, 3) indices of corners, anticlockwise from outside.
     tone
-        0 link, 1 joint, 2 support of the robot.
+        colour: 0 link, 1 joint, 2 fixed base. Collision bodies alternate 0 and 1 from joint to joint.
     """
 
     link: int
@@ -74,18 +74,18 @@ class Shape:
 
 
 def robot_shapes(model: RobotModel, settings: LimitSettings | None = None) -> tuple[list[Shape], str]:
-    """Return the bodies of a robot, and a note for the reader on their origin.
+    """Return the bodies of a robot, and a sentence for the report on their origin.
 
-    settings: its `package_dirs` are the folders of meshes.
+    Meshes are searched in `settings.package_dirs`.
     """
     if has_geometry(model):
         try:
             return collision_shapes(CollisionBodies(model, settings or LimitSettings())), (
-                'Bodies as in the collision geometry, meshes as their convex hulls.'
+                'The bodies are the collision geometry. Meshes are drawn as their convex hulls.'
             )
         except JointDynamicsError as error:
-            return capsules(model), f'Capsules from joint to joint stand for the links: {error}.'
-    return capsules(model), 'Capsules from joint to joint stand for the links: the robot has no collision geometry.'
+            return capsules(model), f'The links are drawn as capsules between the joints: {error}.'
+    return capsules(model), 'The links are drawn as capsules between the joints: the robot has no collision geometry.'
 
 
 def collision_shapes(bodies: CollisionBodies) -> list[Shape]:
@@ -114,7 +114,7 @@ def _points(shape: Any) -> FloatArray:
 
 
 def round_points(radius: float, length: float, rounded: bool) -> FloatArray:
-    """Return points (K, 3) m on a cylinder along z, `rounded`: with half a sphere at each end."""
+    """Return points (K, 3) m on a cylinder along z; if `rounded`, with a hemisphere on each end."""
     around = 2 * np.pi * np.arange(SIDES) / SIDES
     tilt = np.linspace(0.0, np.pi / 2, 5) if rounded else np.zeros(1)
     rings = [
@@ -126,7 +126,10 @@ def round_points(radius: float, length: float, rounded: bool) -> FloatArray:
 
 
 def hull(points: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return corners (K, 3) m and faces (F, 3) about points, corners of each face anticlockwise from outside."""
+    """Return corners (K, 3) m and faces (F, 3) of the approximate convex hull of points.
+
+    Only the farthest point in each of `DIRECTIONS` directions is a corner. Faces are anticlockwise from outside.
+    """
     k = np.arange(DIRECTIONS) + 0.5
     height, angle = 1 - 2 * k / DIRECTIONS, np.pi * (1 + 5**0.5) * k
     flat = np.sqrt(1 - height**2)
@@ -139,7 +142,7 @@ def hull(points: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def capsules(model: RobotModel) -> list[Shape]:
-    """Return a capsule from every joint to those that it carries, and a cylinder about the axis of each joint."""
+    """Return a capsule from every joint to each of its child joints, and a cylinder about the axis of each joint."""
     chain, n = model.chain, model.n
     children: list[list[FloatArray]] = [[] for _ in range(n + 1)]
     for j, parent in enumerate(chain.parent):
@@ -155,14 +158,14 @@ def capsules(model: RobotModel) -> list[Shape]:
             length = float(np.linalg.norm(offset))
             if length >= 1e-6:
                 points, tone = round_points(radius, length, rounded=True), 2 if link < 0 else 0
-                shapes.append(Shape.around(points, link, _turned_to(offset), 0.5 * offset, tone))
+                shapes.append(Shape.around(points, link, _rotation_to(offset), 0.5 * offset, tone))
         if link >= 0:
             points = round_points(1.25 * radius, 2.6 * radius, rounded=False)
-            shapes.append(Shape.around(points, link, _turned_to(chain.axis[link]), np.zeros(3), 1))
+            shapes.append(Shape.around(points, link, _rotation_to(chain.axis[link]), np.zeros(3), 1))
     return shapes
 
 
-def _turned_to(direction: FloatArray) -> FloatArray:
+def _rotation_to(direction: FloatArray) -> FloatArray:
     """Return a rotation (3, 3) whose z axis points along `direction` (3,)."""
     z = direction / np.linalg.norm(direction)
     x = np.cross(z, np.eye(3)[np.abs(z).argmin()])

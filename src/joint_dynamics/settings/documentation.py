@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The tables of settings in docs/, from the declarations.
+"""Generate the tables of settings in docs/ from the declarations of the settings.
 
-`python -m joint_dynamics.settings.documentation docs` renews them. A table is placed between
+`python -m joint_dynamics.settings.documentation docs` rewrites all tables. A table stands between the markers
 `<!-- settings identification.IdentificationSettings -->` (module and class within `joint_dynamics`) and `<!-- end -->`.
 """
 
@@ -87,12 +87,12 @@ _MARKED = re.compile(r'(<!-- settings (\S+) -->\n)(.*?)(<!-- (\w+)[^\n]*-->|\Z)'
 
 
 def named(page: str) -> list[str]:
-    """Return the classes whose tables a page contains, as `module.Class`."""
+    """Return the names in the `settings` markers of a page, as `module.Class`."""
     return [match.group(2) for match in _MARKED.finditer(page)]
 
 
 def filled(page: str) -> str:
-    """Return the page with every table of settings as declared. Raises JointDynamicsError for a wrong marker."""
+    """Return the page with regenerated tables of settings. Raises JointDynamicsError for a wrong marker."""
 
     def table(match: re.Match[str]) -> str:
         if match.group(5) != 'end':
@@ -109,14 +109,12 @@ def _settings(name: str) -> type[Settings]:
     except (ImportError, AttributeError):
         settings = None
     if not (isinstance(settings, type) and issubclass(settings, Settings)):
-        raise JointDynamicsError(
-            f'<!-- settings {name} -->: expected module.Class of settings, found none of that name'
-        )
+        raise JointDynamicsError(f'<!-- settings {name} -->: expected module.Class of settings, found no such class')
     return settings
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the tables of all pages of a folder; return the exit status."""
+    """Rewrite the tables in all pages of a folder; return the exit status."""
     (folder,) = sys.argv[1:] if arguments is None else arguments
     for path in sorted(Path(folder).rglob('*.md')):
         page = path.read_text(encoding='utf-8')

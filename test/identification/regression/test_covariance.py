@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Deviations by effective samples: the sandwich written out, and the coverage of its intervals."""
+"""Covariance of estimates under correlated noise: the sandwich formula, and the coverage of its intervals."""
 
 from functools import partial
 
@@ -33,13 +33,16 @@ from joint_dynamics.identification.regression.triangles import triangulate
 
 
 def correlated(rng, rows, memory):
-    """Noise of deviation 1 that remembers this share of itself from row to row."""
+    """Return autoregressive noise of standard deviation 1: e_k = memory · e_{k−1} + w_k."""
     return np.sqrt(1 - memory**2) * lfilter([1.0], [1.0, -memory], rng.standard_normal(rows + 200))[200:]
 
 
 @pytest.mark.parametrize('memory', [0.0, 0.8])
 def test_intervals_cover_nineteen_in_twenty(memory):
-    """White noise, or correlated over several rows: 95 % within 1.96 deviations, as nearly as so many trials tell."""
+    """95 % of the estimates lie within 1.96 standard deviations, for white noise and for correlated noise.
+
+    The bounds allow for the scatter of 150 trials.
+    """
     rng = np.random.default_rng(11)
     inside, trials, columns, samples = 0, 150, 4, 600
     for _ in range(trials):
@@ -53,8 +56,8 @@ def test_intervals_cover_nineteen_in_twenty(memory):
     assert low / trials - 0.02 <= inside / (columns * trials) <= min(1.0, high / trials)
 
 
-def test_sandwich_is_that_of_the_whole_matrix(dense, blocks, system):
-    """M (Σ_j s_j² A_jᵀ A_j) M over the joints' rows, and the same however the samples come in pieces."""
+def test_sandwich_equals_the_dense_formula(dense, blocks, system):
+    """The covariance from blocks of samples is M (Σ_j s_j² A_jᵀ A_j) M of the whole matrix, and symmetric."""
     rows, tau, _, _ = system
     N, B, samples = rows.shape
     solution = wls(triangulate(blocks(rows, tau)))
@@ -63,15 +66,16 @@ def test_sandwich_is_that_of_the_whole_matrix(dense, blocks, system):
     M = np.linalg.inv(A.T @ A)
     meat = np.zeros((B, B))
     for j in range(N):
-        own = slice(j * samples, (j + 1) * samples)
-        normal, residual = A[own].T @ A[own], y[own] - A[own] @ solution.chi
+        joint = slice(j * samples, (j + 1) * samples)
+        normal, residual = A[joint].T @ A[joint], y[joint] - A[joint] @ solution.chi
         meat += correlated_variance(residual, normal, M) * normal
     found = sandwich(lambda: blocks(rows, tau), solution)
     np.testing.assert_array_equal(found, found.T)
     np.testing.assert_allclose(found, M @ meat @ M, rtol=1e-6, atol=1e-9 * np.abs(found).max())
 
 
-def test_pieces_of_a_stream_and_units_change_nothing():
+def test_covariance_ignores_pieces_and_scales_with_units():
+    """Two recordings in blocks of 300 or 17 samples; torque in N·m or mN·m."""
     rng = np.random.default_rng(8)
     rows, tau = rng.standard_normal((2, 5, 300)), rng.standard_normal((2, 300))
 
@@ -100,19 +104,23 @@ def test_blocks_of_time_never_cross_recordings():
 
 @pytest.mark.parametrize('memory', [0.0, 0.5, 0.9])
 def test_mean_of_correlated_noise_counts_effective_samples(memory):
-    """Noise e_k = φ e_{k−1} + w_k, whose mean has the variance σ²/N (1 + φ)/(1 − φ); 95 % as nearly as 400 tell."""
+    """The mean of noise e_k = φ e_{k−1} + w_k has the variance σ²/N (1 + φ)/(1 − φ).
+
+    95 % of 400 means lie within the interval; the bounds allow for their scatter.
+    """
     noise = lfilter([1.0], [1.0, -memory], np.random.default_rng(0).normal(size=(400, 4500)))[:, 500:]
-    worth = np.array([samples_per_independent(row) for row in noise])
-    assert np.mean(worth) == pytest.approx((1 + memory) / (1 - memory), rel=0.1)
-    within = np.abs(noise.mean(axis=1)) < norm.ppf(0.975) * np.sqrt(noise.var(axis=1) * worth / noise.shape[1])
+    ratio = np.array([samples_per_independent(row) for row in noise])
+    assert np.mean(ratio) == pytest.approx((1 + memory) / (1 - memory), rel=0.1)
+    within = np.abs(noise.mean(axis=1)) < norm.ppf(0.975) * np.sqrt(noise.var(axis=1) * ratio / noise.shape[1])
     assert binom.ppf(0.001, 400, 0.95) / 400 <= np.mean(within) <= binom.ppf(0.999, 400, 0.95) / 400
 
 
-def test_offset_that_only_stays_show_is_uncertain_by_friction():
-    """A joint that turns one way: sums of offset and Coulomb friction in motion, offset and what holds it at rest.
+def test_offset_from_rest_is_uncertain_by_friction():
+    """A joint turns in one direction only and rests in between; its torque offset is known from the rests alone.
 
-    That, h, is the same in every stay, uniform in ± F_C: no scatter between the stays shows it. F_C comes out as F − h,
-    so ± 1.96 (F − h)/√3 holds where h < 0.531 F.
+    In motion the torque contains offset + F, at rest offset + h. The holding friction h, uniform in ± F, is the same in
+    every rest, so it does not show as scatter. The fit returns F − h as Coulomb friction and offset + h as offset. The
+    interval ± 1.96 (F − h)/√3 contains the error h if h < 0.531 F, which has the probability 0.765.
     """
     rng = np.random.default_rng(5)
     samples, F, offset = 400, 2.0, 0.5
@@ -122,8 +130,8 @@ def test_offset_that_only_stays_show_is_uncertain_by_friction():
     rows = np.stack([np.sign(dq), np.ones_like(dq), dq], axis=1)
     inside = without_band = 0
     for _ in range(200):
-        holds = rng.uniform(-F, F)
-        tau = offset + np.where(resting, holds, F + 3.0 * dq) + 0.1 * rng.standard_normal(dq.shape)
+        holding = rng.uniform(-F, F)
+        tau = offset + np.where(resting, holding, F + 3.0 * dq) + 0.1 * rng.standard_normal(dq.shape)
         block = Block(rows, tau, dq, 0, resting=resting[None], scale=scale)
         solution = wls(triangulate([block]))
         error = np.abs(solution.chi - [F, offset, 3.0])
@@ -131,7 +139,7 @@ def test_offset_that_only_stays_show_is_uncertain_by_friction():
         inside += error[1] < 1.96 * np.sqrt(V[1, 1])
         plain = sandwich(lambda block=block: [block], solution)
         without_band += error[1] < 1.96 * np.sqrt(plain[1, 1])
-        # the joint in motion says as little of that as before
+        # Viscous friction is determined in motion, so the friction at rest leaves its variance unchanged.
         assert V[2, 2] == pytest.approx(plain[2, 2], rel=1e-3)
     assert without_band < 20
     assert binom.ppf(0.001, 200, 0.765) <= inside <= binom.ppf(0.999, 200, 0.765)

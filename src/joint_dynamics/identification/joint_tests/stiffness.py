@@ -34,11 +34,11 @@ SOURCES = ('auto', 'load', 'current', 'link', 'motor')
 
 @dataclass(frozen=True)
 class StiffnessSettings(Settings):
-    """Which torque deforms the joint, and how the deformation is described.
+    """Torque source and model order of the stiffness test.
 
-    source, standing joint: load (force gauge, column `load`) or current (locked rotor, friction neglected). Moving
-    joint: link (column `load` or the robot model) or motor (K_τ i − B θ̈ − f, needs a friction description and
-    rotor_inertia). auto: load or link where a load is known, else current.
+    Sources for a standing joint: `load` (force gauge, column `load`) or `current` (locked rotor, friction neglected).
+    Sources for a moving joint: `link` (column `load` or the robot model) or `motor` (K_τ i − B θ̈ − f; needs a friction
+    description and `rotor_inertia`). `auto` selects `load` or `link` if a load torque is known, otherwise `current`.
     """
 
     SECTION = 'joint.stiffness'
@@ -68,28 +68,30 @@ def identify_stiffness(
 ) -> JointTestResult:
     """Fit τ_E = Σ α_p φ^{2p−1} (+ D φ̇ when moving) to deformation and torque; φ = θ − q − θ̃(θ).
 
-    Where the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is taken off the deformation,
-    with its share c fitted too (1: all of it, 0: none): without it the backlash shows as an offset that changes sign
-    with the direction. The result is not reliable where a coefficient lies within two deviations of zero, where the
-    stiffness is negative within the range, and where the load has one direction only.
+    If the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is subtracted from the deformation.
+    H is the hysteresis of `base`, −1 … 1. The share c (1: all of it, 0: none) is fitted. Without this term, backlash
+    would appear as an offset whose sign follows the direction of motion.
+
+    The result is marked unreliable if a coefficient lies within two standard deviations of zero, if the stiffness is
+    negative within the range, or if the load has one direction only.
 
     Parameters
     ----------
     recordings
         with θ and a torque, of one joint.
     settings
-        None: as declared.
+        None: the defaults.
     base
-        friction known already, which the source `motor` needs.
+        known friction; the source `motor` needs it.
     kinematic_error
-        θ̃(θ) [rad], taken off the deformation.
+        θ̃(θ) [rad], subtracted from the deformation.
     backlash
-        𝓑(θ) [rad]; where none was measured the presliding length of `base` takes its place, as the unit of c.
+        half width 𝓑(θ) [rad]; None: the presliding length of `base` replaces it.
 
     Raises
     ------
     JointDynamicsError
-        Where a signal or a setting is missing that the source of the torque needs.
+        If the torque source lacks a signal or a setting.
     """
     settings = settings or StiffnessSettings()
     for data in recordings:
@@ -118,7 +120,7 @@ def identify_stiffness(
         }
     )
     result.flag_insignificant(
-        names, f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; a lower order may do'
+        names, f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; try a lower order'
     )
     if reach.min() > -0.1 * reach.max() or reach.max() < -0.1 * reach.min():
         result.reasons.append(
@@ -139,7 +141,7 @@ def identify_stiffness(
         Series('fit', grid, polynomial.torque(grid), 'line'),
     )
     if 'D' in fit.names and 'lost_motion' not in fit.names:
-        # Beside the lost motion D absorbs errors of the hysteresis model; the damping test identifies it better.
+        # If lost motion is fitted, D absorbs errors of the hysteresis model: left to the damping test.
         result.document['damping'] = {
             'value': fit['D'],
             'std': fit.deviation('D'),
@@ -154,15 +156,15 @@ def identify_stiffness(
 
 
 def _source(recordings: Sequence[JointData], settings: StiffnessSettings, moving: bool) -> str:
+    """Return the torque source, with `auto` resolved."""
     if settings.source != 'auto':
         return settings.source
     if all(data.tau_J is not None for data in recordings):
         return 'link' if moving else 'load'
     if moving:
         raise JointDynamicsError(
-            'stiffness: expected a load torque, found none for a joint that moves: give --robot, a column load, or '
-            'source: motor with'
-            ' a friction description'
+            'stiffness: expected a load torque for a moving joint, found none: give --robot, a column load, or '
+            'source: motor with a friction description'
         )
     return 'current'
 
@@ -176,9 +178,9 @@ def _rows(
     backlash: PeriodicMap | None,
     moving: bool,
 ) -> FloatArray:
-    """Deformation, its rate, elastic torque and lost motion (4, rows), filtered alike, thinned as the bandwidth allows.
+    """Return deformation [rad], its rate [rad/s], elastic torque [N·m] and lost motion [rad] as rows, (4, samples).
 
-    [rad, rad/s, N·m, rad].
+    All four pass through the same filter and are decimated to its bandwidth.
     """
     rate = data.rate
     theta, q = (zero_phase_lowpass(x, 5 * settings.f_dyn, rate) for x in (data.theta, data.q))
@@ -189,9 +191,9 @@ def _rows(
         slip.reset()
         length = slip.presliding if backlash is None else PeriodicMap.stack([backlash])
         lash = length(theta[:, None])[:, 0] * slip.run(theta[:, None])[:, 0]
-    given = 'tau_J' if source in ('load', 'link') else 'tau'
-    data.need(given)
-    tau = _motor_side(data, theta, settings, base) if source == 'motor' else getattr(data, given)
+    torque_signal = 'tau_J' if source in ('load', 'link') else 'tau'
+    data.need(torque_signal)
+    tau = _motor_side(data, theta, settings, base) if source == 'motor' else getattr(data, torque_signal)
     signals = np.stack([phi, central_difference(phi, rate), tau, lash], axis=1)
     step = max(1, int(0.8 * rate / (4 * settings.f_dyn)))
     edge = min(int(0.5 * rate / settings.f_dyn) + 1, data.samples // 10)
@@ -212,7 +214,7 @@ def _motor_side(
     driven = data.tau - settings.rotor_inertia * central_difference(omega, data.rate)
     temperature = None if data.temperature is None else data.temperature[:, None]
     friction = np.zeros_like(driven)
-    # Friction depends on the unknown load; its share is small, so that three passes converge.
+    # Friction depends on the load, and the load on friction. The dependence is weak: three iterations converge.
     for _ in range(3):
         load = (driven - friction)[:, None]
         if base.maxwell_slip is None:
@@ -226,9 +228,11 @@ def _motor_side(
 def _fit(
     measured: FloatArray, dphi: FloatArray, tau: FloatArray, lash: FloatArray, settings: StiffnessSettings, moving: bool
 ) -> tuple[LinearFit, dict[str, float], FloatArray]:
-    """Least squares, Gauss-Newton in the shifts of the deformation: the column of a shift by c x is −k(φ) x.
+    """Fit stiffness, damping and the shifts of the deformation (encoder offset, lost motion) by Gauss-Newton.
 
-    measured: φ, (rows,) rad, as the others of `_rows`. Returns the fit, the shifts, and the deformation left, rad.
+    A shift c x of φ changes the torque by −k(φ) c x, so its column is −k(φ) x. `measured` is the measured φ, (rows,)
+    rad; `dphi`, `tau` and `lash` are the other rows of `_rows`. Returns the fit, the coefficients c of the shifts, and
+    φ after their subtraction, rad.
     """
     names = [f'alpha_{p + 1}' for p in range(settings.order)]
     shifts: dict[str, FloatArray] = {'phi_0': np.ones_like(measured)} if settings.offset else {}

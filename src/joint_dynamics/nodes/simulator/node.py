@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A simulated robot that looks like one of ros2_control's from outside.
+"""ROS node of a simulated robot with the topics of ros2_control.
 
-A flexible-joint arm with known truth (`simulation`).
+The plant is a flexible-joint arm with known parameters (`simulation`), published as `~/truth`.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples
 
 EPOCH = 10**9  # ns, first simulated time; 0 means `no time yet` in ROS
-FASTEST = 1e-4  # s of the wall, shortest period of ticks: the executor has to take messages between them
-SLOWEST = 1.0  # s of the wall, longest period of ticks
+SHORTEST_PERIOD = 1e-4  # s of wall time, of the timer; the executor needs time for messages in between
+LONGEST_PERIOD = 1.0  # s of wall time, of the timer
 
 
 class SimulatorNode(DynamicsNode):
-    """See the module. Time flows while the node is active.
+    """Simulated robot; simulated time advances while the node is active.
 
-    Parameters with effect `at once` are the commands to the plant itself. `pace`: how far time may go on.
+    Parameters that take effect at once change the plant (payload, wear, external torque) or its controllers. `pace`
+    ties simulated time to wall time and keeps it within `max_lead` of the followers.
     """
 
     NAME = 'simulator'
@@ -61,17 +62,16 @@ class SimulatorNode(DynamicsNode):
 
     def __init__(self, node_name: str | None = None, **options: Any):
         super().__init__(node_name, **options)
-        # A robot in a namespace is one of several: whose clock counts has to be said.
+        # Robots in namespaces share one /clock, so none publishes it unless publish_clock is given.
         if self.get_namespace() != '/' and 'publish_clock' not in self._parameter_overrides:
             self.set_parameters([Parameter('publish_clock', value=False)])
 
     def configure(self) -> None:
-        """Build the robot (the first time on a machine this compiles the plant) and everything it is commanded with."""
+        """Build the plant, its controllers, topics and timers; the first start on a machine compiles the plant."""
         value = self.parameters
         self.get_logger().info('building the robot; the first start on a machine compiles the plant')
         self.simulated = build_robot(value)
-        # The first call compiles the plant, where that has not been done on this machine: here, not in the middle
-        # of a motion.
+        # Without this line, the first step of a motion would wait for the compiler.
         self.simulated.compile()
         self._first_position = self.simulated.truth.position
         self.parameters.declare_joints(self.simulated.joint_names)
@@ -158,12 +158,12 @@ class SimulatorNode(DynamicsNode):
         self.serve('~/reset', self._reset)
 
     def _wall_period(self) -> float:
-        """Return how often to look whether a tick is due, s of the wall."""
+        """Return the period of the timer that runs due ticks, s of wall time."""
         rate = self.parameters['rate'] * self.parameters['real_time_factor']
-        return min(max(1.0 / rate, FASTEST), SLOWEST) if rate > 0.0 else FASTEST
+        return min(max(1.0 / rate, SHORTEST_PERIOD), LONGEST_PERIOD) if rate > 0.0 else SHORTEST_PERIOD
 
     def activate(self) -> None:
-        """Let time flow."""
+        """Start simulated time."""
         if not self.parameters['publish_clock'] and not self._epoch:
             self._epoch = self.get_clock().now().nanoseconds
         self.pace.restart()
@@ -171,6 +171,7 @@ class SimulatorNode(DynamicsNode):
     # Commands.
 
     def _command(self, take: Any, *arguments: Any) -> None:
+        """Call `take`; report a refused command in diagnostics and log."""
         try:
             take(*arguments)
             if self._rejected:
@@ -193,7 +194,7 @@ class SimulatorNode(DynamicsNode):
         active = self.controllers.active
         self._command(self.controllers.command_effort, message.data)
         if self.controllers.active != active:
-            # The parameter follows the active controller, so that it can be set again.
+            # The command switched the controller. An outdated parameter could not switch it back.
             self.set_parameters([Parameter('controller', value=self.controllers.active)])
 
     def _take_joint_command(self, message: JointState) -> None:
@@ -205,12 +206,12 @@ class SimulatorNode(DynamicsNode):
         return 'at rest at the first position'
 
     def check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
-        """Refuse what cannot be done to this robot."""
+        """Refuse values that this plant cannot take."""
         for name in changed:
             plant_change(self.simulated, values, name.partition('.')[0])
 
     def parameters_changed(self, changed: dict[str, Any]) -> None:
-        """Apply what takes effect at once."""
+        """Apply changed parameters to plant, controllers and pace."""
         for name in dict.fromkeys(name.partition('.')[0] for name in changed):
             if name == 'controller':
                 if changed[name] != self.controllers.active:
@@ -240,14 +241,14 @@ class SimulatorNode(DynamicsNode):
         value, rate = self.parameters, self.simulated.rate
         efforts = {'current': samples.current, 'torque': samples.effort}
         ratio = self.simulated.drives.gear_ratio if value['motor_side'] == 'shaft' else 1.0
-        listened = self._true_states.get_subscription_count() > 0
+        has_true_subscriber = self._true_states.get_subscription_count() > 0
         clock_every = max(value['publish_every'], round(rate / value['clock_rate']))
-        warm_every = max(1, round(rate / value['temperature_rate']))
+        temperature_every = max(1, round(rate / value['temperature_rate']))
         for k in range(len(samples)):
             tick = first + k
-            if tick % value['publish_every'] and tick % warm_every and tick % clock_every:
+            if tick % value['publish_every'] and tick % temperature_every and tick % clock_every:
                 continue
-            # From the count of ticks, not from a sum of periods: stamps do not drift.
+            # Computed from the tick count, because a sum of periods drifts.
             nanoseconds = self._epoch + round(tick * 1e9 / rate)
             if tick % value['publish_every'] == 0:
                 rows = [
@@ -259,14 +260,14 @@ class SimulatorNode(DynamicsNode):
                         efforts[value['motor_effort']][k],
                     ),
                 ]
-                if listened:
+                if has_true_subscriber:
                     rows.append(
                         (self._true_states, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k])
                     )
                 for publisher, *values in rows:
-                    # as bytes: a message of rclpy's costs more than the plant
+                    # Published as bytes: building an rclpy message takes longer than a step of the plant.
                     publisher.publish(self._write(nanoseconds, *values))
-            if tick % warm_every == 0:
+            if tick % temperature_every == 0:
                 now = stamp(nanoseconds)
                 for publisher, joint, degrees in zip(
                     self._thermometers, samples.joint_names, samples.temperature[k], strict=True
@@ -284,7 +285,7 @@ class SimulatorNode(DynamicsNode):
 
     def _report(self) -> None:
         for topic in self.parameters['follow_topics']:
-            # A node that is gone need not be waited for.
+            # The simulation does not wait for a topic without publishers.
             if self.count_publishers(self.resolve_topic_name(topic)) == 0:
                 self.pace.forget(topic)
         wanted, waits = self.parameters['real_time_factor'], self.pace.waiting_for
@@ -292,14 +293,14 @@ class SimulatorNode(DynamicsNode):
         message = (
             f'waits for {waits} (max_lead must exceed its delay)'
             if waits
-            else 'runs slower than asked for'
+            else 'runs slower than real_time_factor'
             if slow
             else 'runs'
         )
         self.diagnostics.set(
             'simulation',
             WARN if slow else OK,
-            message if self.is_active else 'stands',
+            message if self.is_active else 'inactive',
             simulated_time=self.simulated.time,
             real_time_factor=self.pace.achieved,
             controller=self.controllers.active,
