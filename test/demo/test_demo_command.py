@@ -32,6 +32,7 @@ from joint_dynamics.cli.demo import run_demo
 from joint_dynamics.demo import DemoSettings
 from joint_dynamics.demo.report import demo_report
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.terminal import Terminal
 
 # Only a test that fails waits so long, s.
 PATIENCE = 300.0
@@ -143,7 +144,7 @@ def test_a_seed_is_a_number_from_0(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_calibration_finds_the_robot(tmp_path):
     settings = DemoSettings(seed=1, period=8.0, repeats=1, online=False)
-    summary, results = run_demo(settings, tmp_path)
+    summary, results = run_demo(settings, tmp_path, Terminal())
     assert summary['validation_moving_percent'] < 3.0
     assert summary['median_error_percent'] < 15.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
