@@ -34,7 +34,7 @@ _shown = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_shown)
 ROOT = _shown.ROOT
 SHOWN = {' '.join(c.split()) for _, c in _shown.SHOWN if _shown.starts(c, ('ros2', 'launch'))}
-LINES = sorted(line for line in SHOWN if 'preview.launch.py' not in line)
+LINES = sorted(SHOWN)
 NODES = node_classes()
 BESIDE = {'excitation', 'identifier', 'estimator', 'feedforward'}
 STARTED = {
