@@ -154,6 +154,7 @@ def launched(launch_file, installed, ros_domain, tmp_path, monkeypatch):
     def launch(line):
         share = get_package_share_directory('joint_dynamics')
         line = line.replace('$(ros2 pkg prefix --share joint_dynamics)', share).replace('$PWD', str(tmp_path))
+        line = line.replace('=DIR/', f'={tmp_path}/')
         package, file, *arguments = shlex.split(line)[2:]
         assert package == 'joint_dynamics'
         given = dict(argument.split(':=') for argument in arguments)
