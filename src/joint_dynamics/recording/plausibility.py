@@ -129,15 +129,22 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     """Return the worst sample of values (K, n) that jumps away from its two neighbours, None where there is none."""
     if len(time) < FEWEST or quantity == 'temperature':
         return None
+    # One column at a time: a long recording would fill the memory with intermediate arrays.
+    jumps = (_jump_in(quantity, time, values[:, k], k) for k in range(values.shape[1]))
+    return max((one for one in jumps if one is not None), key=lambda one: one[0], default=(0.0, None))[1]
+
+
+def _jump_in(quantity: str, time: Array, values: Array, column: int) -> tuple[float, ImplausibleValue] | None:
+    """Return the worst jump of one column (K,), with its size relative to the largest plausible one."""
     before, after = np.diff(time)[:-1], np.diff(time)[1:]
-    share = (before / (before + after))[:, None]
+    share = before / (before + after)
     with np.errstate(over='ignore', invalid='ignore'):
         off = np.abs(values[1:-1] - (1 - share) * values[:-2] - share * values[2:])
     # a few damaged samples, three deviations each, are not ordinary
     among = max(0.0, min(AMONG, 1 - 12 / len(off)))
-    usual = np.quantile(off, among, axis=0)
+    usual = np.quantile(off, among)
     if quantity in POSITION:
-        step = np.maximum(np.maximum(before, after), float(np.median(np.diff(time))))[:, None]
+        step = np.maximum(np.maximum(before, after), float(np.median(np.diff(time))))
         scale = 1e3 if quantity == 'motor_position' else 1.0
         # the second part: a sample that the driver lost or repeated while the joint moved; the distances around show
         # how fast
@@ -146,18 +153,17 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
         ) + REPEATED * _distance(values)
     else:
         around = np.max([_shifted(np.abs(values), by)[1:-1] for by in (-2, -1, 1, 2)], axis=0)
-        level = np.maximum(np.quantile(np.abs(values), among, axis=0), around)
+        level = np.maximum(np.quantile(np.abs(values), among), around)
         allowed = np.where(level > 0, np.maximum(MAX_TIMES_USUAL * level, TIMES * usual), np.inf)
     excess = off / allowed
     if not (excess > 1).any():
         return None
-    row, column = (int(index) for index in np.unravel_index(int(np.argmax(excess)), excess.shape))
-    return ImplausibleValue(
+    row = int(np.argmax(excess))
+    return float(excess[row]), ImplausibleValue(
         column,
         float(time[row + 1]),
-        f'{values[row + 1, column]:.6g} {UNIT[quantity]} between {values[row, column]:.6g} and '
-        f'{values[row + 2, column]:.6g}, off by {off[row, column]:.3g}, expected at most '
-        f'{allowed[row, column]:.3g}',
+        f'{values[row + 1]:.6g} {UNIT[quantity]} between {values[row]:.6g} and {values[row + 2]:.6g}, off by'
+        f' {off[row]:.3g}, expected at most {allowed[row]:.3g}',
     )
 
 
@@ -180,12 +186,12 @@ def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int,
 
 
 def _shifted(values: Array, by: int) -> Array:
-    """Return `values` (K, n) moved along time, the first or last repeated."""
+    """Return `values` (K, …) moved along time, the first or last repeated."""
     return values[np.clip(np.arange(len(values)) + by, 0, len(values) - 1)]
 
 
 def _distance(values: Array) -> Array:
-    """Return the distance (K - 2, n) from one sample to the next, from the ones NEIGHBOURS before and after.
+    """Return the distance (K - 2, …) from one sample to the next, from the ones NEIGHBOURS before and after.
 
     One wrong sample does not change it.
     """
