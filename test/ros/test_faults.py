@@ -76,7 +76,7 @@ sys.exit(estimator.main())
 
 
 @pytest.mark.slow
-def test_an_estimator_killed_while_saving_starts_from_the_last_save(
+def test_an_estimator_killed_while_saving_uses_the_last_save(
     ros, hinge, make_hinge, conditions, description_file, tmp_path, monkeypatch
 ):
     (tmp_path / 'killed_estimator.py').write_text(KILLED_WHILE_SAVING, encoding='utf-8')

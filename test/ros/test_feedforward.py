@@ -354,7 +354,7 @@ def test_no_parameter_is_both_there_and_gone():
     assert all('controller_plugin.md' in reason for reason in GONE.values())
 
 
-def test_joints_doubted_by_the_description_are_in_the_diagnostics(ros, start, model, description, tmp_path):
+def test_joints_in_doubt_are_in_the_diagnostics(ros, start, model, description, tmp_path):
     plain = start(False)
     assert plain.diagnostics.message('description') == ''
     ros.remove(plain)

@@ -85,8 +85,8 @@ class Verdict(NamedTuple):
     samples
         (k, 2, n) number of independent samples.
     cost, load_cost, single_cost
-        (k, 2, n) mean squares times samples, relative to the expected mean square, without a change, with a change of
-        the payload, and with a change of that one parameter.
+        (k, 2, n) mean squares times samples, relative to the expected mean square. They are those without a change,
+        with a change of the payload, and with a change of that one parameter.
 
     """
 

@@ -67,9 +67,9 @@ class StiffnessEstimator:
     novelty
         rad: no update when φ has moved by less than this for `hold` s; None: 0.02 φ_ref; 0: none.
     change_share
-        a jump is detected when, over `change_window` s of excited motion, the root mean square of ε/√(1 + r) exceeds
-        this share of that of the torque and three times its own long-term level. P is then opened for a curve scaled as
-        a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
+        threshold of a jump, relative to the root mean square of the torque; inf: no detection. A jump is detected when
+        the root mean square of ε/√(1 + r) over `change_window` s of excited motion exceeds this and three times its own
+        long-term level. P is then opened for a scaled curve (100 %) and, less, for one of another shape (30 %).
     noise
         N·m, number or (n,): smallest deviation that a torque is taken to have.
     keep

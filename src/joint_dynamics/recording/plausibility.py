@@ -227,8 +227,8 @@ def check_signals(
     Raises
     ------
     JointDynamicsError
-        When no position ever changes, when all torques (currents) are constant, such as the zeros of a simulator
-        without effort, when the torque of a joint is constant although the joint moves, and for impossible values.
+        When no position ever changes; when all torques (currents) are constant, such as the zeros of a simulator
+        without effort. Also when the torque of a moving joint is constant, and for impossible values.
     """
     notes: list[str] = []
     motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)

@@ -16,9 +16,9 @@
 
 A 4th-order Butterworth filter run forward and backward has the squared magnitude and no phase. Positions are filtered
 over the whole recording. The *parallel* filter, applied to the torque and to every column of the regressor alike, has
-the same response as a symmetric FIR kernel: it can be evaluated block by block, only at the samples that decimation
-keeps, and near the ends with the part of the kernel that fits, since any linear operation on both sides of Y = W χ
-leaves χ unchanged.
+the same response as a symmetric FIR kernel. It is evaluated block by block, at the samples kept by decimation only.
+Near the ends the part of the kernel inside the recording suffices: any linear operation on both sides of Y = W χ leaves
+χ unchanged.
 
 Butterworth filters and medians are implemented here because importing scipy.signal and scipy.ndimage takes longer than
 identifying a recording.

@@ -16,8 +16,8 @@
 
 All signals pass through the same smoother S, and a derivative is the central difference of the smoothed signal. Hence S
 commutes with any linear equation between the signals: an equation between position, acceleration and torque also holds
-between their estimates, and all of them have the same delay of (n_LP + n_CD − 2)/2 samples with n_CD = 3 (in print
-wrongly − n_CD): 51 samples for n_LP = 101.
+between their estimates. All estimates have the same delay, (n_LP + n_CD − 2)/2 samples with n_CD = 3 (in print wrongly
+− n_CD). It is 51 samples for n_LP = 101.
 
 S is a Savitzky-Golay smoother: the value at the middle of a least-squares polynomial over n_LP samples. The thesis
 weights all samples equally (`taper=False`); such a kernel ends in a step, whose second difference amplifies encoder
