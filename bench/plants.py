@@ -26,10 +26,9 @@ from types import ModuleType
 import numpy as np
 import pinocchio
 
-from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation.profiles import WAYPOINTS
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import PER_JOINT, RobotModel
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
 GEN3 = ('RecordTrajectory_quadratic', 'RunTrajectory1', *(f'joint_{joint}_trapez' for joint in range(1, 5)))
@@ -54,6 +53,9 @@ def from_tests(path: str) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+described = from_tests('described.py').described
 
 
 def real(robot, *runs):
@@ -108,47 +110,6 @@ def rigid_recordings(friction, seed, correlation=0.0):
         tau += 0.01 * np.sqrt((tau**2).mean(axis=0)) * noise
         runs.append(Recording(model.joint_names, t, q, tau=tau, name=f'{friction} {index}'))
     return model, standard, runs
-
-
-DESCRIBED_FRICTION = {
-    'F_C0': 'coulomb',
-    'F_C1': 'coulomb_load',
-    'F_Cl': 'load_linear',
-    'F_S': 'static',
-    'V_S': 'stribeck_speed',
-    'mu': 'stribeck_shape',
-    'F_V1': 'viscous',
-    'F_V2': 'viscous_square',
-    'F_V3': 'viscous_cubic',
-    'F_T1': 'temperature_linear',
-    'F_T2': 'temperature_cubic',
-    'T_0': 'reference_temperature',
-}
-"""Parameters of the described friction, and the fields of the drives with their true values."""
-
-
-def described(robot, **friction):
-    """Return the description that a perfect identification of a simulated robot writes, with `friction` fields more."""
-    truth, names = robot.truth, list(robot.joint_names)
-    angle = np.repeat(np.linspace(0, 2 * np.pi, 360, endpoint=False)[:, None], robot.n, axis=1)
-    maps = {'backlash': truth.backlash(angle), 'kinematic_error': truth.kinematic_error(angle)}
-    level = {key: np.broadcast_to(getattr(robot.drives, of), robot.n) for key, of in DESCRIBED_FRICTION.items()}
-    joints, standard = {}, {}
-    for j, (name, row) in enumerate(zip(names, truth.parameters.reshape(robot.n, -1), strict=True)):
-        standard[name] = dict(zip(INERTIAL, row[:10].tolist(), strict=True))
-        joints[name] = {
-            'drive_gain': {'value': float(truth.drive_gains[j])},
-            'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
-            'damping': {'value': float(truth.damping[j])},
-            'friction': {
-                'parameters': {**{key: float(value[j]) for key, value in level.items()}, 'T_min': 10.0, 'T_max': 80.0},
-                'maxwell_slip': {'operators': 4, 'presliding': {'values': maps['backlash'][:, j].tolist()}},
-                **friction,
-            },
-            'stiffness': {'coefficients': truth.stiffness[j].tolist()},
-            **{key: {'type': 'table', 'values': table[:, j].tolist()} for key, table in maps.items()},
-        }
-    return DynamicsDescription({'robot': {'joint_names': names}, 'joints': joints, 'inertial': {'standard': standard}})
 
 
 def move(start, goal, speed, acceleration, rest):

@@ -15,6 +15,7 @@
 """Fixtures that every folder of tests may use."""
 
 import faulthandler
+import importlib.util
 import json
 import os
 import shutil
@@ -240,51 +241,11 @@ def law_document():
     return {'robot': {'joint_names': list(names)}, 'joints': joints}
 
 
-DESCRIBED_FRICTION = {
-    'F_C0': 'coulomb',
-    'F_C1': 'coulomb_load',
-    'F_Cl': 'load_linear',
-    'F_S': 'static',
-    'V_S': 'stribeck_speed',
-    'mu': 'stribeck_shape',
-    'F_V1': 'viscous',
-    'F_V2': 'viscous_square',
-    'F_V3': 'viscous_cubic',
-    'F_T1': 'temperature_linear',
-    'F_T2': 'temperature_cubic',
-    'T_0': 'reference_temperature',
-}
-
-
-def described(robot, **friction):
-    """Return the description of a simulated robot from its truth, with `friction` fields more.
-
-    What a perfect identification of a new robot would have written.
-    """
-    truth, names = robot.truth, list(robot.joint_names)
-    angle = np.repeat(np.linspace(0, 2 * np.pi, 360, endpoint=False)[:, None], robot.n, axis=1)
-    maps = {'backlash': truth.backlash(angle), 'kinematic_error': truth.kinematic_error(angle)}
-    of = {
-        key: np.broadcast_to(getattr(robot.drives, name), robot.n).tolist() for key, name in DESCRIBED_FRICTION.items()
-    }
-    joints, standard = {}, {}
-    for j, (name, row) in enumerate(zip(names, truth.parameters.reshape(robot.n, -1), strict=True)):
-        standard[name] = dict(zip(INERTIAL, row[:10].tolist(), strict=True))
-        joints[name] = {
-            'drive_gain': {'value': float(truth.drive_gains[j])},
-            'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
-            'damping': {'value': float(truth.damping[j])},
-            'friction': {
-                'parameters': {**{key: value[j] for key, value in of.items()}, 'T_min': 10.0, 'T_max': 80.0},
-                'maxwell_slip': {'operators': 4, 'presliding': {'values': maps['backlash'][:, j].tolist()}},
-                **friction,
-            },
-            'stiffness': {'coefficients': truth.stiffness[j].tolist()},
-            **{key: {'type': 'table', 'values': table[:, j].tolist()} for key, table in maps.items()},
-        }
-    return DynamicsDescription({'robot': {'joint_names': names}, 'joints': joints, 'inertial': {'standard': standard}})
+_spec = importlib.util.spec_from_file_location('described', Path(__file__).with_name('described.py'))
+_described = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_described)
 
 
 @pytest.fixture(scope='session')
 def true_description():
-    return described
+    return _described.described

@@ -44,7 +44,7 @@ from typing import Any
 from joint_dynamics.errors import JointDynamicsError
 
 AGAIN = 0.2  # s, between interrupts after a signal
-LONGEST_END = 30.0  # s, after a signal, of an end in good order; launch kills after 10
+LONGEST_END = 30.0  # s, from a signal to the forced end; a node that brakes or saves needs a few
 NICENESS = 10  # of background processes: the robot's driver may share this machine, at 500 Hz
 ONE_THREAD = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
 """Environment of processes that share the cores among themselves."""

@@ -19,7 +19,8 @@ The deformation of a transmission is elastic, kinematic error and lost motion [M
     φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J.
 
 It is linear in all coefficients for a known width 𝓑(θ) of the play, shares b_i/Σ b_i, wind-up load τ_w, its power n,
-and lag T. Those three are chosen by the residual.
+and lag T. τ_w, n and T are those of the smallest residual. Width and shares follow from the solution, in `ROUNDS`
+rounds.
 docs/reference/commands/identify-joint.md has the other equations and the priors.
 """
 
