@@ -58,7 +58,7 @@ UNREAD = (
     'robot.identity.joints.coupling',
 )
 # refused by name
-NOT_IN_CPP = ('joints.terms.document.function', 'joints.terms.document.hysteresis')
+NOT_IN_CPP = ('inertial.without_torque', 'joints.terms.document.hysteresis')
 FULL = {
     'friction': {
         'parameters': {'F_C0': 3.0, 'F_Cl': 0.1, 'F_T1': 0.2, 'F_V1': 4.0, 'tau_max': 50.0, 'T_0': 30.0},
