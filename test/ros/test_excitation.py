@@ -26,7 +26,6 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
-from rcl_interfaces.msg import Log  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
@@ -246,19 +245,6 @@ def test_what_stops_it_brings_it_to_rest_on_its_path(ros, robot, summary, why, s
     assert not ros.trigger('excitation/stop').success
 
 
-def test_lost_manager_is_named_after_lost_joint_states(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
-    log = ros.listen(Log, '/rosout', 1000)
-    played_until(ros, robot, statuses, 1.0)
-    robot.silent = True
-    robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the stop')
-    (controller,) = (item for item in ros.probe.subscriptions if item.topic_name.endswith(CONTROLLER.lstrip('~')))
-    ros.probe.destroy_subscription(controller)
-    robot.until(lambda: last(statuses).endswith('the controller manager is gone'), 'the cause')
-    # Whoever reads the console only has been told of joint states.
-    robot.until(lambda: any(line.msg == last(statuses) for line in log), 'the cause in the log')
-
-
 def test_the_loss_of_feedforward_brings_it_to_rest(ros, robot, summary, heart):
     node, statuses = begin(ros, trajectory_file=str(summary))
     other = heart('feedforward')
@@ -340,14 +326,6 @@ def test_states_of_another_time_start_nothing(ros, robot, summary):
         node.states.forget()
         robot.until(lambda: node.output.connected and not node.states.missing(), 'states')
         refused(ros, robot, reason)
-
-
-def test_another_clock_is_named_before_anybody_asks_for_a_start(ros, robot, summary):
-    node, _ = begin(ros, trajectory_file=str(summary))
-    robot.ahead = -1e9
-    robot.until(lambda: 'set use_sim_time alike' in node.diagnostics.message('joint states'), 'the reason')
-    robot.ahead = 0.0
-    robot.until(lambda: node.diagnostics.message('joint states') == 'arrive', 'a good word')
 
 
 def test_moving_robot_without_speeds_is_not_started(ros, robot, summary):

@@ -26,8 +26,6 @@ from std_msgs.msg import Float64MultiArray
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
-OTHER_CLOCK = 86400.0
-"""Stamps further from the clock here than this [s] come from another kind of clock."""
 NAMES = {'position': 'joint state', 'temperature': 'temperature', 'friction_scale': 'friction scale of the estimator'}
 
 
@@ -40,11 +38,6 @@ class RobotState:
         joints in the robot's order.
     timeout, slow_timeout
         s, largest age of positions, and of temperatures and α.
-
-    Attributes
-    ----------
-    position_came
-        whether positions have come since this was last set to False.
     """
 
     def __init__(self, joint_names: Sequence[str], timeout: float, slow_timeout: float):
@@ -58,7 +51,6 @@ class RobotState:
         n = len(self._joint_names)
         self._values = {name: np.full((n, 2 if name == 'friction_scale' else 1), np.nan) for name in self._timeouts}
         self._times = {name: np.full(n, -math.inf) for name in self._timeouts}
-        self.position_came = False
 
     def take_sample(self, quantity: str, stamp: int, names: Sequence[str], values: Any) -> None:
         """Take a sample of an input, stamp [ns]; see `InputSet`."""
@@ -69,7 +61,6 @@ class RobotState:
             k = self._index.get(joint)
             if k is not None:
                 self._values[name][k], self._times[name][k] = value, stamp * 1e-9
-        self.position_came = self.position_came or name == 'position'
 
     def take_friction(self, message: Float64MultiArray, now: float) -> None:
         """Take α₁ and α₂ of all joints; raises JointDynamicsError for another size."""
@@ -107,9 +98,8 @@ class RobotState:
             return f'{what} has not come yet'
         if abs(age) <= timeout:
             return f'{what} is not a finite number'
-        remedy = ': set use_sim_time alike here and at its publisher' if abs(age) >= OTHER_CLOCK else ''
         old = f'{age:.3f} s old' if age > 0.0 else f'stamped {-age:.3f} s ahead of the clock here'
-        return f'{what} is {old}, allowed are {timeout:g} s{remedy}'
+        return f'{what} is {old}, allowed are {timeout:g} s'
 
     def _is_fresh(self, name: str, now: float) -> Any:
         # A value stamped as far in the future counts as old too, for its age is unknown.

@@ -91,21 +91,9 @@ ROBOT_PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF or MDH table; empty: the topic `robot_description`'),
     row_of(JOINTS),
     row_of(MOUNTING),
-    ParameterRow(
-        'world_frame',
-        '',
-        'a tf frame whose z axis is up: with `mounting` empty, that follows from the static transforms between this '
-        'and the base (needs tf2_msgs and tf_transformations)',
-    ),
-    ParameterRow('base_frame', '', 'tf frame of the base; empty: the first link of the URDF'),
 )
 ROBOT_TOPICS = (
     subscribes('robot_description', 'std_msgs/String', 'the URDF, latched; read when the node is configured'),
-    subscribes(
-        '/tf_static',
-        'tf2_msgs/TFMessage',
-        'with `world_frame`: how the base stands; heard by a node `<name>_tf` while the node is configured',
-    ),
 )
 DESCRIPTION_PARAMETERS = (
     ParameterRow('description_file', '', 'dynamics description (YAML); empty: the topic `dynamics_description`'),
@@ -131,7 +119,7 @@ class EntityNode(Node):
     parameters : NodeParameters
         present values by name.
     streams
-        subscription -> whether it is prompt: those whose messages come by the hundred a second (`StreamExecutor`).
+        subscriptions whose messages come by the hundred a second (`StreamExecutor`).
     """
 
     TOPICS: ClassVar[tuple[TopicRow, ...]] = ()
@@ -144,7 +132,7 @@ class EntityNode(Node):
     def __init__(self, node_name: str, **options: Any):
         super().__init__(node_name, **options)
         self._owned: list[tuple[Callable, Any]] = []
-        self.streams: dict[Any, bool] = {}
+        self.streams: set[Any] = set()
         self._topic_names = {row.name for row in self.topic_rows()}
 
     @classmethod
@@ -167,7 +155,7 @@ class EntityNode(Node):
         row: str | None = None,
         raw: bool = False,
         events: SubscriptionEventCallbacks | None = None,
-        stream: bool | None = None,
+        stream: bool = False,
     ) -> Any:
         """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic.
 
@@ -178,8 +166,7 @@ class EntityNode(Node):
         events
             of its quality of service.
         stream
-            for messages that come by the hundred a second: whether each wakes the executor (prompt), or they are
-            looked at every few milliseconds. None: no stream.
+            whether messages come by the hundred a second, and are looked at every few milliseconds.
         """
         subscription = self._own(
             self.destroy_subscription,
@@ -192,8 +179,8 @@ class EntityNode(Node):
             raw=raw,
             event_callbacks=events,
         )
-        if stream is not None:
-            self.streams[subscription] = stream
+        if stream:
+            self.streams.add(subscription)
         return subscription
 
     def advertise(

@@ -35,7 +35,6 @@ from joint_dynamics.documents import section_of
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import LATCHED, STATE, STATUS
@@ -97,9 +96,8 @@ class IdentifierNode(DynamicsNode):
         self._is_loaded = False
         self.worker: Worker | None = None
         self._answer: Future | None = None
-        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write, prompt=False)
+        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write)
         self.subscribe(String, 'motion_status', self._take_motion_status, STATE)
-        HeartbeatWatch(self, 'excitation')
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self._status = ''
