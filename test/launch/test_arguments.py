@@ -32,7 +32,7 @@ from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.ros_adapters import get_ros_adapter
 
-from joint_dynamics.cli.parser import build_parser
+from joint_dynamics.cli.main import build_parser
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(ROOT.glob('launch/*.launch.py'))

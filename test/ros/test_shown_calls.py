@@ -37,9 +37,6 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
-from std_msgs.msg import String
-
-from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
@@ -50,8 +47,6 @@ ROOT = _shown.ROOT
 SHOWN = _shown.SHOWN
 JOINTS = RobotModel.load(ur5e_urdf()).joint_names
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
-#: Pages with the whole work at a robot, from the plan to the verdict.
-WORK = 'docs/reference/nodes/identifier.md'
 
 
 def interface(kind):
@@ -196,54 +191,6 @@ def test_an_estimator_is_saved_heard_and_watched(ros, simulator, folder):
     answer = ros.call(interface(kind), name)
     assert answer.success, answer.message
     assert (folder / 'estimated' / 'dynamics.yaml').is_file()
-
-
-@pytest.mark.slow
-def test_the_work_from_the_plan_to_the_verdict(ros, tmp_path):
-    """All calls of the page in its order; between them the motion that they ask for."""
-    steps = services(WORK)
-    config = tmp_path / 'config.yaml'
-    config.write_text(
-        f'excitation: {{posture: {HOME.tolist()}, limits: {{clearance: null}}, '
-        'fourier: {period: 8, harmonics: 4, starts: 1, candidates: 2}}'
-    )
-    presets = tmp_path / 'nodes.yaml'
-    text = (ROOT / 'config' / 'simulation' / 'nodes.yaml').read_text()
-    presets.write_text(text.replace('$(var tf_prefix)', ''))
-    given = {'autostart': True, 'use_sim_time': True}
-    ros.process(
-        'joint_dynamics.nodes.simulator.node', parameters={'autostart': True, 'publish_clock': True}, files=[presets]
-    )
-    ros.process(
-        'joint_dynamics.nodes.excitation.node',
-        parameters={**given, 'config_file': config, 'repeats': 2, 'state_timeout': 5.0},
-        remap={'~/joint_trajectory': '/joint_trajectory_controller/joint_trajectory'},
-    )
-    ros.process(
-        'joint_dynamics.nodes.identifier.node', parameters={**given, 'output_folder': tmp_path / 'out'}, files=[presets]
-    )
-    statuses = ros.listen(String, '/excitation/status', LATCHED)
-    for node in ('excitation', 'identifier'):
-        ros.until_state(f'/{node}', 'active')
-
-    def said(*words):
-        return statuses and statuses[-1].data.partition(',')[0] in words
-
-    for name, kind in steps:
-        answer = ros.call(interface(kind), name)
-        assert answer.success, f'{name}: {answer.message}'
-        if name == '/excitation/plan':
-            ros.until(lambda: said('ready'), what='a plan')
-        if name == '/excitation/start':
-            ros.until(lambda: said('playing'), what='the motion')
-            ros.until(lambda: not said('starting', 'playing'), what='the end of the motion')
-            assert said('done'), statuses[-1].data
-    assert 'reliable' in answer.message and 'not reliable' not in answer.message
-    assert (tmp_path / 'out' / 'dynamics.yaml').is_file()
-    # What ends a motion, where none is under way, is answered too.
-    others = {(c.split()[3], c.split()[4]) for c in shown('ros2', 'service', 'call')} - set(steps)
-    assert {name for name, _ in others} == {'/excitation/stop', '/estimator/save'}
-    ros.call(interface('std_srvs/srv/Trigger'), '/excitation/stop')
 
 
 def test_live_doctor_runs_beside_the_simulated_robot():
