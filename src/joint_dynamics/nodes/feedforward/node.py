@@ -33,8 +33,7 @@ from joint_dynamics.control.path import DERIVATIVES
 from joint_dynamics.control.trajectory import checked_effort
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.feedforward.parameters import GONE, PARAMETERS, TOPICS, fill_settings, foreign_rows, law_of
-from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning
-from joint_dynamics.nodes.feedforward.robot_state import RobotState
+from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning, RobotState
 from joint_dynamics.nodes.feedforward.senders import Refusals, TrajectorySender
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch

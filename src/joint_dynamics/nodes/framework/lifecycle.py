@@ -38,9 +38,9 @@ from joint_dynamics.nodes.framework.entities import (
     ROBOT_PARAMETERS,
     SOURCE_PARAMETERS,
     EntityNode,
+    create_sources,
     service_parameters,
 )
-from joint_dynamics.nodes.framework.sources import create_sources
 from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow, refuse_gone
 from joint_dynamics.python_process import interruptible
 from joint_dynamics.robot import RobotModel
