@@ -354,21 +354,6 @@ def test_no_parameter_is_both_there_and_gone():
     assert all('controller_plugin.md' in reason for reason in GONE.values())
 
 
-def test_joints_in_doubt_are_in_the_diagnostics(ros, start, model, description, tmp_path):
-    plain = start(False)
-    assert plain.diagnostics.message('description') == ''
-    ros.remove(plain)
-    document, path = DynamicsDescription.load(description).document, tmp_path / 'doubted.yaml'
-    verdict = {'state': 'wrong', 'error': 2.0, 'why': 'the sign of a torque is turned', 'help': 'mend it'}
-    document['provenance'] = {'joints': {model.joint_names[2]: verdict}}
-    DynamicsDescription(document).save(path)
-    node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(path))
-    assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
-    assert node.diagnostics.level('description') == DiagnosticStatus.WARN
-    line = node.diagnostics.message('description')
-    assert all(part in line for part in (model.joint_names[2], verdict['why'], verdict['help']))
-
-
 @pytest.mark.slow
 def test_simulated_time_that_goes_back_is_a_new_beginning(ros, start, robot):
     clock = ros.probe.create_publisher(Clock, '/clock', 10)

@@ -72,8 +72,8 @@ def test_the_controller_gets_a_braking(ros, feedforward, standing, heart):
     # Another motion is followed, and the heart may come back.
     arm.want(motion(60, 0.5))
     arm.talk(lambda: len(sent) > 2)
-    heart('excitation')
-    arm.talk(lambda: beats(node))
+    publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
+    arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
 
 
 def test_an_end_in_good_order_and_an_idle_loss_stop_nothing(ros, feedforward, standing, heart):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The layouts of PlotJuggler and Foxglove show topics and fields of the estimator; neither program is needed."""
+"""The layouts of PlotJuggler and Foxglove show topics and fields of the estimator; the programs are not needed."""
 
 import json
 import re

@@ -18,18 +18,11 @@
 and services, parameters and topics are used by rclpy under the names and types of the page.
 """
 
-import contextlib
-import fcntl
 import importlib
 import importlib.util
-import os
 import re
 import shlex
-import signal
-import struct
-import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import numpy as np
@@ -109,37 +102,6 @@ def folder(tmp_path, dynamics_file, small_motion):
     return tmp_path
 
 
-class Terminal:
-    """A command in a terminal of its own, 200 columns wide; a live table is drawn in none but that."""
-
-    def __init__(self, command):
-        self._here, there = os.openpty()
-        fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack('4H', 60, 200, 0, 0))
-        self._said = b''
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', 'joint_dynamics', *shlex.split(command)[1:]],
-            stdout=there,
-            stderr=there,
-            env={**os.environ, 'TERM': 'xterm'},
-        )
-        os.close(there)
-        os.set_blocking(self._here, False)
-
-    @property
-    def said(self):
-        """All it has drawn so far."""
-        # Nothing yet, or the other end is closed.
-        with contextlib.suppress(BlockingIOError, OSError):
-            while part := os.read(self._here, 1 << 16):
-                self._said += part
-        return self._said.decode(errors='replace')
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        os.close(self._here)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'command', [c for c in shown('ros2', 'run', 'joint_dynamics') if ' simulator ' not in c], ids=lambda c: c[:50]
@@ -163,7 +125,7 @@ def test_parameters_are_set_and_topics_are_heard(ros, simulator):
 
 
 @pytest.mark.slow
-def test_an_estimator_is_saved_heard_and_watched(ros, simulator, folder):
+def test_an_estimator_is_saved_and_heard(ros, simulator, folder):
     (command,) = (c for c in shown('ros2', 'run', 'joint_dynamics', 'estimator') if 'output_folder' in c)
     for namespace in ('', '/left'):
         # The robot of the other namespace is the same one.
@@ -178,23 +140,7 @@ def test_an_estimator_is_saved_heard_and_watched(ros, simulator, folder):
         heard[topic] = ros.listen(interface(kind), topic)
     for topic, messages in heard.items():
         ros.until(lambda messages=messages: messages, what=topic)
-    for command in shown('joint-dynamics', 'watch'):
-        terminal = Terminal(command)
-        try:
-            ros.until(lambda terminal=terminal: JOINTS[-1] in terminal.said, what=f'the table of {command}')
-            if '--once' not in command:
-                terminal.process.send_signal(signal.SIGINT)
-            assert terminal.process.wait(ros.PATIENCE) == 0, terminal.said
-        finally:
-            terminal.close()
     ((name, kind),) = services('docs/how-to/watch-wear.md')
     answer = ros.call(interface(kind), name)
     assert answer.success, answer.message
     assert (folder / 'estimated' / 'dynamics.yaml').is_file()
-
-
-def test_live_doctor_runs_beside_the_simulated_robot():
-    """Its options are those that test_listening.py gives."""
-    text = Path(__file__).with_name('test_listening.py').read_text()
-    (form,) = (command for command in shown('joint-dynamics', 'doctor') if '--live' in command)
-    assert [option for option in re.findall(r'--[\w-]+', form) if f"'{option}'" not in text] == []

@@ -32,17 +32,7 @@ from joint_dynamics.calibration.client import RosClient, ros_client
 from joint_dynamics.calibration.folder import CalibrationFolder
 from joint_dynamics.calibration.motions import Player, describe, motions, plan, preview
 from joint_dynamics.calibration.processes import Processes
-from joint_dynamics.calibration.robot import (
-    DEFAULT_PRESET,
-    EFFORTS,
-    Finding,
-    Robot,
-    connect,
-    look,
-    nodes_run,
-    root,
-    start_nodes,
-)
+from joint_dynamics.calibration.robot import DEFAULT_PRESET, EFFORTS, Robot, connect, look, nodes_run, root, start_nodes
 from joint_dynamics.description.result_files import controller_rate
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
@@ -120,17 +110,11 @@ def _look(client: RosClient, processes: Processes, folder: CalibrationFolder, te
         findings = look(robot, say)
     terminal.table('', ['', 'found', 'what to do'], [[each.what, each.found, each.remedy] for each in findings])
     if problems := [each for each in findings if each.remedy]:
-        raise JointDynamicsError(f'calibrate: {_sentence(problems[0])}' + _others(problems[1:]))
+        first, others = problems[0], len(problems) - 1
+        more = f' (and {others} more in the table above)' if others else ''
+        raise JointDynamicsError(f'calibrate: {first.what}: found {first.found}; {first.remedy}{more}')
     folder.finish('look', rate=robot.rate, findings={each.what: each.found for each in findings})
     return robot
-
-
-def _sentence(problem: Finding) -> str:
-    return f'{problem.what}: found {problem.found}; {problem.remedy}'
-
-
-def _others(problems: list[Finding]) -> str:
-    return f' (and {len(problems)} more in the table above)' if problems else ''
 
 
 def _plan_facts(folder: CalibrationFolder, name: str) -> dict[str, Any]:
@@ -177,7 +161,7 @@ def insist(play: Callable[[], Path], terminal: Terminal, until: Callable[[Callab
     Raises
     ------
     JointDynamicsError
-        The refusal, where nobody is there to mend its cause.
+        The refusal, without a user to mend its cause.
     """
     while True:
         try:

@@ -16,7 +16,7 @@
 
 rclpy's own builds a set of all subscriptions, services and timers for every message, waits, runs one callback as a
 coroutine, and wakes itself to build the set again. That takes four times as long as taking the message.
-`StreamExecutor` looks at **streams** every two milliseconds and takes all messages that have come. It looks at
+`StreamExecutor` looks at **streams** every five milliseconds and takes all messages that have come. It looks at
 everything else fifty times a second. A node without messages waits for everything at once, as rclpy does.
 """
 
@@ -36,7 +36,7 @@ from rclpy.executors import (
 )
 from rosgraph_msgs.msg import Clock
 
-STREAM_WAIT = 0.002  # s between two looks at the streams
+STREAM_WAIT = 0.005  # s between two looks at the streams
 LOOK_PERIOD = 0.02  # s between two looks at everything but streams, while streams flow
 FLOWING_TIME = 0.1  # s after the last message for which streams count as flowing
 MAX_IN_A_TURN = 64  # messages of one stream before the next one's turn, and callbacks of one look at everything else

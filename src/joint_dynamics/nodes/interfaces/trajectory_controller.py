@@ -276,7 +276,7 @@ class ControllerWatch:
         return None if self._q is None or self.silent(timeout) else (self._time, self._q)
 
     def complaint(self, sent: SentMotion, timeout: float) -> str:
-        """Return SILENT or NOT_TAKEN of a controller that was sent a motion; empty: neither.
+        """Return SILENT or NOT_TAKEN of a controller that was sent a motion; empty: no complaint.
 
         timeout: silence that counts, s of listening.
         """
