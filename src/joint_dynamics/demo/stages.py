@@ -279,12 +279,7 @@ def compensate(demo: DemoContext) -> None:
 def play_cycle(demo: DemoContext, name: str, parameters: dict[str, Any], show: Callable[[str], None]) -> None:
     """Play one cycle under a law of the feedforward; `results['runs'][name]` gets its errors."""
     client, robot, motion = demo.client, demo.robot, demo.work
-    if client.state('/feedforward') == 'active':
-        client.transition('/feedforward', 'deactivate')
-        client.transition('/feedforward', 'cleanup')
-    client.set_parameters('/feedforward', **parameters)
-    for verb in ('configure', 'activate'):
-        client.transition('/feedforward', verb)
+    client.reconfigure('/feedforward', **parameters)
     # Without temperatures and α from the topics the feedforward would take those of the description.
     client.until_ok('/feedforward: law')
     # The feedforward needs the position of the robot, too.
