@@ -193,11 +193,12 @@ def test_a_trajectory_gets_the_effort_of_the_law(ros, start, robot, model, descr
 def test_the_hysteresis_continues_in_the_next_trajectory(start, robot):
     start(law='adaptive_friction', start_tolerance=1.0)
     robot.talk(0.2)
-    there, back = (((0.0, a, np.zeros(6)), (1.0, b, np.zeros(6))) for a, b in ((HOME, GOAL), (GOAL, HOME)))
+    near = HOME + 0.3 * (GOAL - HOME)
+    there, back = (((0.0, a, np.zeros(6)), (0.4, b, np.zeros(6))) for a, b in ((HOME, near), (near, HOME)))
     _, first = filled(robot, there)
-    robot.talk(1.2)
+    robot.talk(0.5)
     filled(robot, back)
-    robot.talk(1.2)
+    robot.talk(0.5)
     _, second = filled(robot, there)
     # At first the sliders were undeformed; later friction still points the other way.
     assert np.abs(first[0] - second[0]).max() > 1.0

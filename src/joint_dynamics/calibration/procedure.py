@@ -19,7 +19,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,6 @@ from joint_dynamics.terminal import Terminal
 PATIENCE = 86400.0  # s to answer a question
 SECTIONS = ('robot', 'recording', 'identification')
 GAINS = 'logs/gains.json'
-JTC = CalibrationSettings.controller
 LONGER = 'a longer motion: excitation.fourier.period in --config, and a new --out'
 POSTURE = 'another posture: excitation.posture in --config, and a new --out'
 AGAIN = 'the same motions once more, on a quieter machine or network: a new --out'
@@ -178,7 +177,8 @@ def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
     """Identify, offer a proven correction once, add joint tests; return the exit status of the verdict."""
     terminal.step(4, 'Identify')
     status, summary = _identified(folder)
-    if status == 3 and (mend := _correction(summary)):
+    mend = {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
+    if status == 3 and mend:
         terminal.say(f'a correction: {yaml.safe_dump(mend, default_flow_style=True).strip()}')
         rows = [[joint, one['before'], one['after']] for joint, one in summary['mend'].get('left_percent', {}).items()]
         terminal.table('Its proof: residual on unseen data, %', ['joint', 'without', 'with'], rows)
@@ -211,20 +211,16 @@ def _identified(folder: CalibrationFolder) -> tuple[int, dict[str, Any]]:
     return status, folder.document(f'identified/{name}')
 
 
-def _correction(summary: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the sections of the correction that `identify` has proved, {} where there is none."""
-    return {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
-
-
 def _hand_over(folder: CalibrationFolder, terminal: Terminal) -> None:
     """Write the gains, and say how estimator and controller start with the result."""
     terminal.step(5, 'Hand over')
     settings, description = folder.settings, folder.path / 'dynamics.yaml'
+    controller = '' if settings.controller == CalibrationSettings.controller else settings.controller
     simulated = settings.preset == 'simulation'
     given = {
         'preset': '' if simulated else settings.preset,
         'namespace': settings.namespace,
-        'initial_joint_controller': settings.controller if settings.controller != JTC else '',
+        'initial_joint_controller': controller,
         'use_sim_time': 'true' if settings.use_sim_time and not simulated else '',
         'description_file': str(description),
     }

@@ -132,11 +132,6 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument('--quiet', action='store_true', help='show problems and questions only')
 
 
-RENAMED = {
-    'export-urdf': 'export DESCRIPTION --into ROBOT --out FILE.urdf',
-    'export-mjcf': 'export DESCRIPTION --to mjcf --out FILE.xml',
-}
-"""Commands that are gone, and what takes their place."""
 YOUNG_OBJECTS = 200_000
 """New objects after which Python looks for garbage in cycles: more than a short command ever has at once (65,000)."""
 
@@ -156,9 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if '_ARGCOMPLETE' in os.environ:
         _complete()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments and arguments[0] in RENAMED:
-        print(f'joint-dynamics {arguments[0]}: is now joint-dynamics {RENAMED[arguments[0]]}', file=sys.stderr)
-        return 2
     args = build_parser(_command(arguments)).parse_args(arguments)
     terminal = Terminal(
         args.command, getattr(args, 'yes', False), getattr(args, 'quiet', False), getattr(args, 'json', '')
