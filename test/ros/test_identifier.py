@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -114,56 +113,46 @@ def message_of(recording, k, effort, order=slice(None)):
     return message
 
 
-def test_over_dds_it_finds_what_identify_finds(ros, robot_file, tmp_path):
-    recording = simulated(RobotModel.load(robot_file), 5.2)
-    out = tmp_path / 'out'
-    ros.process(
-        'joint_dynamics.nodes.identifier.node',
-        namespace='/cell/left',
-        parameters={
-            'autostart': 'true',
-            'joint_states_effort': 'current',
-            'reliable_inputs': 'true',
-            'output_folder': out,
-            'robot_file': robot_file,
-            'selection': 'false',
-            **{f'drive_gain.{name}': gain for name, gain in GAINS.items()},
-        },
-    )
-    status = ros.listen(String, '/cell/left/identifier/status', STATUS)
-    descriptions = ros.listen(String, '/cell/left/identifier/dynamics_description', LATCHED)
-    ros.until_state('/cell/left/identifier', 'active')
-    assert ros.trigger('/cell/left/identifier/start_recording').success
+def identified(ros, robot_file, out, recording):
+    """Identify over DDS in another process; the description that it publishes."""
+    parameters = {
+        'autostart': 'true',
+        'joint_states_effort': 'current',
+        'reliable_inputs': 'true',
+        'output_folder': out,
+        'robot_file': robot_file,
+        'selection': 'false',
+        **{f'drive_gain.{name}': gain for name, gain in GAINS.items()},
+    }
+    node = '/cell/left/identifier'
+    ros.process('joint_dynamics.nodes.identifier.node', namespace='/cell/left', parameters=parameters)
+    status = ros.listen(String, f'{node}/status', STATUS)
+    descriptions = ros.listen(String, f'{node}/dynamics_description', LATCHED)
+    ros.until_state(node, 'active')
+    assert ros.trigger(f'{node}/start_recording').success
     play(ros, recording, '/cell/left')
-    stopped = ros.trigger('/cell/left/identifier/stop_recording')
-    assert stopped.success
-    assert f'{recording.samples} on joint_states' in stopped.message
-    answer = ros.trigger('/cell/left/identifier/identify')
+    assert f'{recording.samples} on joint_states' in ros.trigger(f'{node}/stop_recording').message
+    answer = ros.trigger(f'{node}/identify')
     assert answer.success, answer.message
     ros.until(lambda: descriptions and status[-1].data.startswith('done'))
     assert any('identifying: solving' in message.data for message in status)
+    return descriptions[-1].data
 
-    result = identify(
-        RobotModel.load(robot_file), [recording], settings=IdentificationSettings(drive_gains=GAINS, selection=False)
-    )
-    summary = json.loads((out / 'summary.json').read_text())
-    assert [p['name'] for p in summary['parameters']] == result.names
-    np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose([p['std'] for p in summary['parameters']], result.deviation, rtol=1e-6)
-    received = DynamicsDescription.from_yaml(descriptions[-1].data)
-    assert received.to_yaml() == (out / 'dynamics.yaml').read_text()
-    ours = yaml.safe_load(result.description.to_yaml())
-    theirs = yaml.safe_load(received.to_yaml())
-    assert set(theirs['joints']) == set(JOINTS)
-    for name in JOINTS:
-        assert theirs['joints'][name]['drive_gain']['value'] == GAINS[name]
-        assert theirs['joints'][name]['rotor_inertia']['value'] == pytest.approx(
-            ours['joints'][name]['rotor_inertia']['value'], rel=1e-5
-        )
+
+def test_over_dds_it_finds_what_identify_finds(ros, robot_file, tmp_path):
+    model, out = RobotModel.load(robot_file), tmp_path / 'out'
+    recording = simulated(model, 5.2)
+    published = identified(ros, robot_file, out, recording)
+    result = identify(model, [recording], settings=IdentificationSettings(drive_gains=GAINS, selection=False))
+    parameters = json.loads((out / 'summary.json').read_text())['parameters']
+    assert [p['name'] for p in parameters] == result.names
+    np.testing.assert_allclose([p['value'] for p in parameters], result.solution.chi, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose([p['std'] for p in parameters], result.deviation, rtol=1e-6)
+    assert published == (out / 'dynamics.yaml').read_text()
+    assert DynamicsDescription.from_yaml(published).joint_names == JOINTS
     assert '<html' in (out / 'report.html').read_text()[:2000].lower()
-    saved = Recording.load(
-        out / 'recording_1', {'joint_states': {'topic': '/cell/left/joint_states', 'effort': 'current'}}, JOINTS
-    )
+    inputs = {'joint_states': {'topic': '/cell/left/joint_states', 'effort': 'current'}}
+    saved = Recording.load(out / 'recording_1', inputs, JOINTS)
     np.testing.assert_allclose(saved.current, recording.current, atol=1e-12)
     assert not [path for path in out.iterdir() if path.name.startswith('.')]
 
