@@ -69,7 +69,8 @@ def test_the_controller_gets_a_braking(ros, feedforward, standing, heart):
     assert len(early) >= 5
     assert (np.diff(early) > 0).all()
     arm.talk(lambda: lost(node) and 'braked' in node.diagnostics.message('reference'))
-    # Another motion is followed, and the heart may come back.
+    # Once it rests, another motion is followed, and the heart may come back.
+    arm.talk(lambda: node.follower.motion(node.clock_time())[1, 0] == 0.0)
     arm.want(motion(60, 0.5))
     arm.talk(lambda: len(sent) > 2)
     publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
