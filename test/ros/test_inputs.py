@@ -184,7 +184,7 @@ def test_unreadable_message_is_reported_and_dropped(ros, listener):
 
 def test_silence_is_reported(ros, listener):
     node = listener(input_timeout=0.05)
-    ros.until(lambda: node.diagnostics.message('inputs') == 'nothing yet on joint_states')
+    ros.until(lambda: node.diagnostics.message('inputs') == 'no message yet on joint_states')
     deliver(ros, node, ('/x/joint_states', joint_state((1, 0), name=['a', 'b'], position=[1.0, 2.0])))
     ros.until(lambda: node.diagnostics.message('inputs') == 'silent: joint_states')
     assert node.diagnostics.level('inputs') == STALE

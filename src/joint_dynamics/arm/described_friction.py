@@ -117,9 +117,7 @@ def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
     )
     turning = FrictionModel(friction.parameters, slip, joints=arm.n, quadrants=friction.quadrants)
     who = '' if len(named) == arm.n else f' of {", ".join(named)}'
-    remark = (
-        f'no hysteresis{who} in the dynamics description: friction as described, turning over within {REVERSAL:g} rad'
-    )
+    remark = f'the dynamics description has no hysteresis{who}: friction reverses within {REVERSAL:g} rad'
     return replace(arm, friction=turning), [remark] if named else []
 
 

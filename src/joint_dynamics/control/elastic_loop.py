@@ -210,6 +210,6 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
             return {'kp': float(f'{kp:.3g}'), 'ki': 0.0, 'kd': kd}
         kd = float(f'{LAW_FACTOR * kd:.3g}')
     raise JointDynamicsError(
-        'gains: expected flexible joints that tolerate some gain of the law, found that all make them ring; state more'
-        ' damping in the description (docs/reference/commands/gains.md)'
+        'gains: expected a stable gain of the law for the flexible joints, found none; state more damping in the '
+        'description (docs/reference/commands/gains.md)'
     )

@@ -113,7 +113,7 @@ class JointEstimator(sample.Estimates):
         if use.friction == 'adaptive' and slip is None:
             raise JointDynamicsError(
                 'friction: expected a friction model with a Maxwell-slip part for the method adaptive, found none; '
-                'take the method none'
+                'use the method none'
             )
         signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * (slip is not None)
         self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)

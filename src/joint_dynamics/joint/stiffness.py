@@ -211,7 +211,7 @@ def check_range(stiffness: TorsionalStiffness, joint_names: Sequence[str], worki
                 continue
         raise JointDynamicsError(
             f'arm: expected a stiffness of {name} that stays positive up to its torque limit of {working[joint]:g} N·m,'
-            f' found coefficients {row.tolist()}, which hold up to {tau_max[joint]:.4g} N·m'
+            f' found coefficients {row.tolist()}, positive up to {tau_max[joint]:.4g} N·m'
         )
 
 

@@ -104,7 +104,8 @@ def _pieces_between_gaps(aligner: Aligner, tables: Sequence[Table]) -> tuple[lis
         )
     return (
         pieces,
-        f'used in {len(pieces)} pieces, for gaps longer than {limit * 1e3:.4g} ms (recording.max_gap): {count}, the '
+        f'used in {len(pieces)} pieces, because of gaps longer than {limit * 1e3:.4g} ms (recording.max_gap): '
+        f'{count}, the '
         f'longest of {(stop - start) * 1e3:.4g} ms in {what} at {start:.6g} s; {left_out * (end - begin):.3g} s '
         f'({100 * left_out:.2g} %) left out',
     )

@@ -104,10 +104,10 @@ def bounds(
 
 def note_of(name: str, what: str, odd: ImplausibleValue, implausible: str) -> str:
     """Return the note on a value of `what`, or refuse it where `implausible` says so."""
-    note = f'{what} at {odd.time:.6g} s is not what a joint does: {odd.what}'
+    note = f'{what} at {odd.time:.6g} s is implausible: {odd.what}'
     if implausible == 'refuse':
         raise JointDynamicsError(
-            f'{name}: expected what a joint does, found that {note} (recording.implausible: note lets it pass)'
+            f'{name}: expected plausible values, found that {note} (recording.implausible: note accepts it)'
         )
     return note
 

@@ -82,7 +82,7 @@ class FrictionOptions(Settings):
         upper=EXPONENTS[1],
         none='searched for',
     )
-    threshold: float = setting(THRESHOLD, 'T, normalised residual beyond which a row is left out', above=0)
+    threshold: float = setting(THRESHOLD, 'T, normalised residual above which a row is rejected', above=0)
 
 
 def friction_terms(problem: Problem, options: FrictionOptions) -> list[Term]:
