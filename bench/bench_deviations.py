@@ -103,7 +103,7 @@ def main():
     table = Table(
         'deviations',
         'coverage',
-        'Base parameters within 1 / 2 / 3 stated deviations, %: of the truth, or of what another recording gives',
+        'Base parameters within 1 / 2 / 3 stated deviations of the truth or of another recording, %',
         {'compared': '', 'Coulomb and viscous friction': '', 'with chosen terms': ''},
     )
     table.row('two right estimates', *2 * [shares([agreeing()])])

@@ -14,9 +14,9 @@
 
 """Friction compensation, of a file or of a law, checked against the identified friction.
 
-    applied     the compensation of a robot's controller, from a file (docs/reference/commands/check-compensation.md),
-                or of a law in steady slip, with its gain, α and smoothing
-    identified  the friction of the arm at its present α (`arm.SteadyFriction`): quadrants, terms, coupled motors, range
+    applied:    the compensation of a robot's controller, from a file (docs/reference/commands/check-compensation.md),
+                or of a law in steady slip, with its gain, α and smoothing;
+    identified: the friction of the arm at its present α (`arm.SteadyFriction`), with quadrants, terms and range.
 
 A law compensates with the same model: no joint runs away at a gain of 1. One can at a larger gain, or where friction
 differs between the directions: one set of parameters cannot compensate both.

@@ -17,9 +17,9 @@
 A flipped bit, a wrong unit or a jumping encoder leads to values that no joint can have. A flip in the last digits of a
 number is not visible. The bounds are far from anything that joints do, so that no real recording is refused:
 
-- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm
-- a position that leaves its neighbours faster than any drive accelerates
-- a speed or torque ten times its ordinary size for one sample
+- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm;
+- a position that leaves its neighbours faster than any drive accelerates;
+- a speed or torque ten times its ordinary size for one sample.
 """
 
 from __future__ import annotations
