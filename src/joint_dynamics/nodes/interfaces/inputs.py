@@ -316,7 +316,7 @@ class InputChecks:
         )
         line = ''
         for topic, (stamp, now) in self._stamps.items():
-            missing = '' if now else ', for nobody publishes /clock'
+            missing = '' if now else ', because nothing publishes /clock'
             line = (
                 f'{topic} is stamped {stamp} s, the clock of this node shows {now} s{missing}: set use_sim_time alike'
                 ' for both'
