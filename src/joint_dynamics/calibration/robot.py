@@ -285,4 +285,4 @@ def _controller(robot: Robot) -> Finding:
     if takers:
         return Finding('controller', f'takes trajectories on {takers[0]} (output {output})')
     remedy = 'activate a joint_trajectory_controller, or name it: --controller, initial_joint_controller of the launch'
-    return Finding('controller', f'nobody on {", ".join(topics) or "the topic of the excitation node"}', remedy)
+    return Finding('controller', f'no receiver on {", ".join(topics) or "the topic of the excitation node"}', remedy)

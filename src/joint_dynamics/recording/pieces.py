@@ -97,8 +97,8 @@ def _pieces_between_gaps(aligner: Aligner, tables: Sequence[Table]) -> tuple[lis
     )
     if not pieces or not left_out <= settings.max_left_out:
         raise JointDynamicsError(
-            f'{aligner.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found {stop - start:.6g} s '
-            f'in {what} at {start:.6g} s: leave it out by a window PATH@t0:t1. Expected pieces of at least '
+            f'{aligner.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found {stop - start:.6g} s'
+            f' in {what} at {start:.6g} s: leave it out by a window PATH@t0:t1. Expected pieces of at least '
             f'{shortest:g} s with {100 * (1 - settings.max_left_out):.3g} % of the time (recording.max_left_out), '
             f'found {100 * (1 - left_out):.3g} %'
         )
