@@ -135,8 +135,8 @@ class IdentificationSettings(Settings):
     )
     drive_gain_deviation: float | Mapping[str, float] | None = setting(
         None,
-        'relative standard deviation of the drive gains, of all or by joint (± 5 % of a data sheet: 0.03); the '
-        'parameters include it',
+        'relative standard deviation of the drive gains, of all or by joint (± 5 % of a data sheet: 0.03); it '
+        'adds to the deviations of the parameters',
         lower=0,
         below=1,
         none='0.058 for currents',
