@@ -141,9 +141,8 @@ class ExcitationNode(DynamicsNode):
         self.planning = self._planner.begin(self._played)
         self._set_status('planning')
         adds = self._played and self.parameters['profile'] == FOURIER
-        return 'planning; ~/status says how far it is, and when it is ready' + (
-            f'; it complements the {len(self._played)} played to the end since the node was configured,'
-            ' and condition numbers are those of all of them together'
+        return 'planning; ~/status reports the progress' + (
+            f'; the plan complements the motions played so far ({len(self._played)}): condition numbers are those of all'
             if adds
             else ''
         )
