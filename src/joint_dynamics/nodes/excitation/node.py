@@ -142,7 +142,8 @@ class ExcitationNode(DynamicsNode):
         self._set_status('planning')
         adds = self._played and self.parameters['profile'] == FOURIER
         return 'planning; ~/status reports the progress' + (
-            f'; the plan complements the motions played so far ({len(self._played)}): condition numbers are those of all'
+            f'; the plan complements the motions played so far ({len(self._played)}): condition numbers are those '
+            'of all'
             if adds
             else ''
         )
