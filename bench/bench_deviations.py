@@ -113,7 +113,7 @@ def main():
             runs = [real(robot, *part) for part in parts]
             for kind, results in zip(kinds, both(runs[0][0], [part for _, part in runs]), strict=True):
                 kind.append(scores(*results))
-        table.row(f'{robot.upper()}, disjoint parts', *map(shares, kinds))
+        table.row(f'{robot.upper().replace("GEN", "Gen")}, disjoint parts', *map(shares, kinds))
     for name, (friction, correlation, without) in LAWS.items():
         pairs, truths = ([], []), ([], [])
         for seed in SEEDS:

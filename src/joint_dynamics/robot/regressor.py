@@ -21,13 +21,11 @@ The wrench of link i is linear in its standard parameters about the origin of it
     n = L(ẇ) I + w × L(w) I − a × [MX MY MZ]ᵀ;   I = [XX XY XZ YY YZ ZZ]ᵀ;  L(w) I = (inertia tensor) w.
 
 The torque of a revolute joint j before i is zᵀ n + uᵀ f, in frame i. Its axis is z, and u = z × (origin of j → origin
-of i). For a prismatic one it is uᵀ f, with u its axis and z = 0. So each pair (j, i) has one row, without any 6 by 10
-matrix:
+of i). For a prismatic one it is uᵀ f, with u its axis and z = 0. So each pair (j, i) has one row:
 
     inertia: L(ẇ)ᵀ z + L(w)ᵀ (z × w);     first moments: Kᵀ u + a × z;     mass: u · a.
 
-It is filled with all its zeros (`regressor_rows`), or for each joint with the wanted columns of the links that it moves
-(`PackedRows`).
+It is filled with all zeros (`regressor_rows`), or for each joint with the columns of its own links (`PackedRows`).
 """
 
 from __future__ import annotations
