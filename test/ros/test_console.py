@@ -100,8 +100,8 @@ def test_waiting_is_said_once_with_the_source(ros, lines):
 def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, now, written):
     teller = diagnostics.Console(ros.probe)
     for now[0] in (0.0, 1.0, 2.5, 3.0):
-        teller.inputs(STALE, 'nothing yet on joint_states')
-    assert written == ['waiting for inputs: nothing yet on joint_states']
+        teller.inputs(STALE, 'no message yet on joint_states')
+    assert written == ['waiting for inputs: no message yet on joint_states']
     teller.inputs(OK, '1 topics arrive')
     teller.inputs(OK, '1 topics arrive')
     assert written[1:] == ['inputs: 1 topics arrive']

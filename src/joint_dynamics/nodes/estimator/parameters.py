@@ -38,7 +38,7 @@ PARAMETERS = (
     ParameterRow(
         'max_gap',
         0.1,
-        'longest stretch without samples that is bridged; after a longer one the filters begin anew',
+        'longest stretch without samples that is bridged; after a longer one the filters restart',
         's',
         0.002,
         10,
@@ -62,11 +62,10 @@ PARAMETERS = (
     ParameterRow(
         'output_folder',
         '',
-        'where it is written as dynamics.yaml; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or'
-        ' `~/.ros`',
+        'folder of dynamics.yaml; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
         applies='start',
     ),
-    ParameterRow('resume', True, 'go on from that file when it is an adapted copy of the same dynamics description'),
+    ParameterRow('resume', True, 'continue from that file, if it is an adapted copy of the same dynamics description'),
     ParameterRow(
         'working_range', 1e-3, 'deformation up to which the stiffness is compared with its reference', 'rad', 1e-6, 1
     ),
@@ -87,7 +86,7 @@ TOPICS = (
     publishes(
         '~/external_torques',
         'sensor_msgs/JointState',
-        'effort: torque that the links give to their surroundings, N·m; a push in the direction of q is negative',
+        'effort: torque of the links on their surroundings, N·m; a push in the direction of q is negative',
     ),
     publishes('~/friction_torques', 'sensor_msgs/JointState', 'effort: friction torque on the motor coordinate, N·m'),
     publishes('~/friction_parameters', 'std_msgs/Float64MultiArray', f'{_TABLE}, columns α1 and α2 in N·m·s/rad'),
@@ -107,11 +106,11 @@ TOPICS = (
     publishes(
         '~/payload',
         'geometry_msgs/InertiaStamped',
-        'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, or'
-        ' after a load was taken up; once it is known)',
+        'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, '
+        'or after a load was picked up; once it is known)',
     ),
     publishes('~/dynamics_description', 'std_msgs/String', 'the adapted dynamics description (YAML), latched'),
-    service('~/reset', 'forget all that was learnt and begin from the dynamics description'),
+    service('~/reset', 'discard all estimates and restart from the dynamics description'),
     service('~/save', 'write the adapted dynamics description now; the answer is the path'),
 )
 

@@ -39,10 +39,10 @@ NEXT_STEPS = {
         f'nothing moves yet; next: {TRIGGER.format("{~/start}")}, before it, without a trajectory_file, {{~/plan}}'
     ),
     'identifier': (
-        f'hears the robot; next: {TRIGGER.format("{~/start_recording}")}, '
+        f'receives the robot; next: {TRIGGER.format("{~/start_recording}")}, '
         'then {~/stop_recording}, then {~/identify}'
     ),
-    'estimator': f'learns while the arm moves; next: {TRIGGER.format("{~/save}")} writes what it has learnt',
+    'estimator': f'learns while the arm moves; next: {TRIGGER.format("{~/save}")} writes the estimates',
     'feedforward': 'next: a trajectory_msgs/msg/JointTrajectory on {~/reference}',
     'simulator': 'next: a trajectory_msgs/msg/JointTrajectory on {~/joint_trajectory}',
     'gazebo_model': 'publishes {motor_states} and temperatures',

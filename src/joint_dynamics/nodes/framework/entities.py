@@ -51,12 +51,7 @@ from joint_dynamics.nodes.framework.tables import (
 from joint_dynamics.robot.model import JOINTS, MOUNTING
 
 COMMON_PARAMETERS = (
-    ParameterRow(
-        'autostart',
-        False,
-        'configure and activate as soon as the documents the node starts from are there',
-        applies='start',
-    ),
+    ParameterRow('autostart', False, 'configure and activate as soon as the documents are available', applies='start'),
 )
 
 
@@ -69,7 +64,7 @@ def service_parameters(topics: Iterable[TopicRow]) -> tuple[ParameterRow, ...]:
         ParameterRow(
             'services',
             names,
-            "the services that are offered, beside those that only end what was begun; `['']`: none",
+            "services offered, beside those that only end something; `['']`: none",
             choices=tuple(names),
             applies='start',
         ),
@@ -80,18 +75,11 @@ COMMON_TOPICS = (
     publishes(
         '/diagnostics',
         'diagnostic_msgs/DiagnosticArray',
-        'state of the node and what is wrong, with reasons; every second and on change',
+        'state and faults of the node, with reasons; every second and on change',
     ),
 )
 SOURCE_PARAMETERS = (
-    ParameterRow(
-        'description_timeout',
-        5.0,
-        'how long configuring waits for a latched document that has not come yet',
-        's',
-        0,
-        60,
-    ),
+    ParameterRow('description_timeout', 5.0, 'longest wait for a latched document when configuring', 's', 0, 60),
 )
 ROBOT_PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF or MDH table; empty: the topic `robot_description`'),

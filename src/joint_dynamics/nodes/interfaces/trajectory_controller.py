@@ -39,8 +39,7 @@ Report = Callable[[str], None]
 OUTPUT_ROW = ParameterRow(
     'output',
     'auto',
-    'how the controller is told: its topic, its action (needs control_msgs), or the action where it is offered when'
-    ' the motion starts',
+    'path to the controller: topic, action (needs control_msgs), or auto: the action if it is offered',
     choices=('auto', 'topic', 'action'),
 )
 ACTION_ROW = TopicRow(
@@ -158,12 +157,11 @@ if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
 SILENT = (
-    'the controller tells nothing any more: it was deactivated or unloaded, or its manager is gone'
-    ' (ros2 control list_controllers)'
+    'the controller is silent: it was deactivated or unloaded, or its manager is gone (ros2 control list_controllers)'
 )
 NOT_TAKEN = (
-    'the controller did not take the motion: a long trajectory is easily lost on a topic, which'
-    ' joint_trajectory_controller listens to with best effort; set the output to action, or send fewer points'
+    'the controller did not take the motion: its topic is best effort and may lose long trajectories; set the '
+    'output to action, or send fewer points'
 )
 STANDING_DISTANCE = 2e-3
 """Way [rad] of a joint below which the robot stands where it stood."""
