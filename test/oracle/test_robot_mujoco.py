@@ -23,8 +23,7 @@ import pytest
 mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
 
 from joint_dynamics.robot import RobotModel, gravity_in_base  # noqa: E402
-from joint_dynamics.simulation.links import links_of, workspace  # noqa: E402
-from joint_dynamics.simulation.rigid_body import forward_dynamics  # noqa: E402
+from joint_dynamics.simulation.rigid_body import forward_dynamics, links_of, workspace  # noqa: E402
 
 MOUNTINGS = [None, [0.4, -0.7, 0.2]]
 
