@@ -93,6 +93,7 @@ def test_poor_condition_number_ends_with_3(excite, capsys):
     [
         ({'fourrier': {}}, (), "excitation: expected the keys .*, found 'fourrier'; meant fourier"),
         ({'fourier': {'weights': [1, 2]}}, (), r'excitation\.fourier: .*0\.3\.0'),
+        ({'fourier': {'time_budget': 60.0}}, (), r'excitation\.fourier: .*0\.3\.0.*time_budget'),
         ({'fourier': {'perod': 1}}, (), "excitation.fourier: expected the keys .*, found 'perod'; meant period"),
         ({}, ('--profile', 'trapezoids'), 'trapezoids.joint: expected one of a, b, c, found none'),
         ({}, ('--joint', 'a'), 'excitation.fourier: '),

@@ -138,7 +138,7 @@ class ExcitationSettings(Settings):
     """An optimised Fourier series [L eq 20-21] and the search for it.
 
     The effort of the search is counted, not timed. The same seed gives the same result at any speed of the machine and
-    any number of processes, unless `time_budget` ends the search; the result then says so. A motion found with
+    any number of processes. A motion found with
     `samples_per_cycle` is assessed at ten times that; its margins do not depend on it.
 
     Attributes
@@ -165,12 +165,6 @@ class ExcitationSettings(Settings):
         none='at the mean posture of the series, which is then searched for as well',
     )
     criterion: str = setting('condition_number', 'what is minimised', choices=CRITERIA)
-    information_weight: float = setting(
-        0.2,
-        'weight of −log det / b beside the log of the condition number, which does not tell large signals from small '
-        'ones; 0: not at all',
-        lower=0,
-    )
     kinds: Sequence[str] = setting(KINDS, 'kinds of parameters that the regressor has', choices=KINDS)
     starts: int = setting(8, 'most searches', lower=1, upper=10_000)
     candidates: int = setting(4, 'random motions of which each search goes on with the best', lower=1, upper=1000)
@@ -178,9 +172,6 @@ class ExcitationSettings(Settings):
         3, 'after so many searches in a row that gained nothing no further begins', lower=1, upper=10_000
     )
     seed: int = setting(0, 'draws the random motions', lower=0)
-    time_budget: float | None = setting(
-        None, 'cap on the wall time of the search', 's', above=0, none='none', upper=1e6
-    )
     processes: int | None = setting(None, 'searches at the same time', lower=1, none='one per core', upper=1024)
     samples_per_cycle: int = setting(
         20, 'samples per period of the highest harmonic, while searching', lower=8, upper=100

@@ -207,7 +207,7 @@ def beyond_validity(arm: Arm, observation: Observation) -> list[str]:
     )
     if observation.temperature is not None:
         watch.update_temperature(observation.temperature[kept])
-    return watch.extent()
+    return watch.notes()
 
 
 def predict_torque(

@@ -216,7 +216,7 @@ def columns_at_full_rate(
         first = columns.stop
         if term.joint not in model.joint_names:
             position = tree.positions(observation.q[part])[:, tree.names.index(term.joint)]
-            rows[columns] = term.values(position, np.zeros_like(position))
+            rows[columns] = term.of(Motion(position, np.zeros_like(position)))
             continue
         j = model.joint_names.index(term.joint)
         sign = direction[j]
