@@ -105,8 +105,9 @@ def test_bad_input_ends_with_2_and_one_line(excite, capsys, config, arguments, m
     error = capsys.readouterr().err
     assert status == 2
     assert re.search(message, error)
-    assert error.count('\n') == 1
-    assert error.startswith('joint-dynamics excite: ')
+    # a slow machine shows how far the search is
+    (line,) = (line for line in error.splitlines() if ' s: searching; ' not in line)
+    assert line.startswith('joint-dynamics excite: ')
 
 
 def test_missing_inertials_need_torque_limit_false(excite, make_urdf, capsys):
