@@ -167,7 +167,7 @@ def test_end_of_a_search_is_independent_of_the_order():
 
 @pytest.mark.parametrize('seed', range(5))
 def test_best_motion_never_gets_worse(seed):
-    """Whatever comes in whichever order; what is shown last is what the search ends with."""
+    """In any order of arrivals; the last motion shown is the result of the search."""
     rng = np.random.default_rng(seed)
     merits, state, shown = rng.uniform(0.0, 0.1, 12), Search(12, 2), []
     for start in rng.permutation(12).tolist():
@@ -183,7 +183,7 @@ def test_best_motion_never_gets_worse(seed):
 
 
 def test_a_search_process_ends_with_its_caller(arm):
-    """A search that would go on for hours: nobody reads what it finds any more."""
+    """A search of hours, whose results nobody reads any more."""
     process = subprocess.Popen(
         module_command('joint_dynamics.excitation.search:serve_search'),
         stdin=subprocess.PIPE,
