@@ -221,7 +221,7 @@ def optimise(
                 continue
             if message is None:
                 raise JointDynamicsError(
-                    f'excitation: expected the search processes to end well, found status '
+                    f'excitation: expected the search processes to succeed, found status '
                     f'{workers[number].wait()}: see its messages'
                 )
             kind, content = message
@@ -266,7 +266,7 @@ def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str
         reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in worst_first)
         raise JointDynamicsError(
             f'excitation: expected a motion that keeps every limit, found none in {settings.starts} starts'
-            + (f'; broken to the last: {reason}' if reason else '')
+            + (f'; still exceeded: {reason}' if reason else '')
         )
     trajectory = best.trajectory.repeated(settings.repeats)
     assessment, was = problem.assess(best.trajectory), problem.assess(before.trajectory)
