@@ -22,7 +22,7 @@ import signal
 from pathlib import Path
 
 import yaml
-from joint_dynamics.excitation.geometry import has_geometry
+from joint_dynamics.excitation.collision import has_geometry
 from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
