@@ -83,11 +83,6 @@ def test_a_split_bag_is_read_in_the_order_of_its_files(tmp_path, write_bag, join
     damaged(first, r'second\.mcap')
 
 
-def test_messages_compressed_one_by_one_need_the_folder(tmp_path, write_bag, joint_state_rows):
-    path = write_bag(tmp_path / 'run', joint_state_rows(), 'MCAP', 'MESSAGE')
-    damaged(path / 'run.mcap', 'expected the folder of a recording with messages compressed one by one')
-
-
 @pytest.mark.parametrize(
     ('window', 'rows'),
     [
@@ -116,19 +111,9 @@ def test_a_path_may_hold_an_at_sign(tmp_path, write_bag, joint_state_rows, name)
     assert load_recording(f'{path}@0:1').samples == 200
 
 
-@pytest.mark.parametrize(
-    ('window', 'reason'),
-    [
-        ('@1', 'expected a window t0:t1 after @'),
-        ('@a:b', 'expected a window'),
-        ('@-1:2', 'expected a window'),
-        ('@1:1', 'expected a window t0:t1 that starts before it ends, found 1:1'),
-        ('@2:1', 'expected a window t0:t1 that starts before it ends'),
-        ('@9:', 'too short: 0 samples'),
-    ],
-)
-def test_windows_that_are_none(bag, window, reason):
-    damaged(f'{bag}{window}', reason)
+@pytest.mark.parametrize('window', ['1', 'a:b', '-1:2', '1:1', '2:1', ':inf', '1_0:', '1:2:3'])
+def test_windows_that_are_none(bag, window):
+    damaged(f'{bag}@{window}', f"'{window}'")
 
 
 def test_a_missing_recording(tmp_path):
@@ -274,11 +259,12 @@ def test_unfinished_recordings_are_read_to_their_last_chunk(tmp_path, bag, motio
     content = (bag / 'run.mcap').read_bytes()
     (bag / 'metadata.yaml').unlink()
     complete = load_recording(bag)
-    assert complete.samples == motion.stamps().size
-    assert any('never ended' in note for note in complete.notes)
+    assert complete.samples == motion.stamps().size and not complete.notes
     alone = tmp_path / 'alone.mcap'
     alone.write_bytes(content[:-5])
-    np.testing.assert_array_equal(load_recording(alone).q, complete.q)
+    cut = load_recording(alone)
+    np.testing.assert_array_equal(cut.q, complete.q)
+    assert any('never ended' in note for note in cut.notes)
     alone.write_bytes(content[:200])
     damaged(alone, 'ends before its first whole chunk')
 

@@ -89,10 +89,8 @@ def test_coupled_drives_without_a_link_side(record, motion, messages):
     np.testing.assert_allclose(recording.tau, tau, atol=1e-11)
     assert 'no link-side positions: q is the reflected motor angle (rigid transmission)' in recording.notes
     config['motor_states']['torque_coupling'] = coupling.T.tolist()
-    builder = RecordingBuilder(NAMES, config)
-    for topic, _, received, message in rows:
-        builder.add_message(topic, message, received)
-    np.testing.assert_array_equal(builder.build().tau, recording.tau)
+    with refused('torque_coupling.*0.3.0'):
+        RecordingBuilder(NAMES, config)
 
 
 def test_second_encoders_replace_the_link_side_of_their_joints(record, joint_state_rows, motion, messages):
@@ -148,10 +146,7 @@ def test_temperatures_by_topic_or_frame(record, joint_state_rows, motion, messag
     )
     held = np.clip(recording.time, 0.12, 1.62)
     np.testing.assert_allclose(recording.temperature, 30 + np.arange(3) + held[:, None], atol=1e-9)
-    assert any(
-        'temperature interpolated, largest distance to a real sample 0.38 s (bound 30 s)' in note
-        for note in recording.notes
-    )
+    assert any('temperature 380 ms' in note for note in recording.notes)
 
 
 def test_temperatures_too_far_away_or_incomplete_or_nameless(
@@ -261,7 +256,7 @@ def test_dynamic_joint_states_that_contradict_themselves(motion, messages):
         builder.add_message(
             '/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'torque']], [[1.0, 2.0]]), 1
         )
-    with refused(r'expected as many values as names in a DynamicJointState, found .*2 names and 1 values'):
+    with refused(r'/dynamic_joint_states: .* elbow'):
         builder.add_message(
             '/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'position']], [[1.0]]), 1
         )
