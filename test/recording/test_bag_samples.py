@@ -19,7 +19,6 @@ import pytest
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.bag import DEFINITIONS, read_bag, typestore
 from joint_dynamics.recording.mcap_file import Topic
 from joint_dynamics.recording.samples import Samples
@@ -109,21 +108,6 @@ def test_every_input_form_from_both_storages(tmp_path, write_bag, rows, store, s
         assert by_read_bag(path, ALL).written == expected
         return
     assert check(path, ALL, store).counts['/joint_states'] == 300
-
-
-def test_a_bag_of_several_chunks(tmp_path, write_bag, store, messages, motion):
-    rng = np.random.default_rng(1)
-    stamps = motion.start + 1_000_000 * np.arange(9000)
-    rows = messages.rows('/joint_states', stamps, lambda t: messages.joint_state(t, motion.names, numbers(rng, 3)))
-    assert check(write_bag(tmp_path / 'run', rows), None, store).counts == {'/joint_states': 9000}
-
-
-def test_what_contradicts_itself_is_refused(tmp_path, write_bag, messages):
-    rows = [
-        ('/joint_states', JOINT_STATE, k + 1, messages.joint_state(k + 1, 'ab', (1.0, 2.0), (3.0,))) for k in range(9)
-    ]
-    with pytest.raises(JointDynamicsError, match=r'expected as many values as names .* found 2 names and 1'):
-        read_bag(write_bag(tmp_path / 'run', rows), Log(None))
 
 
 @pytest.mark.parametrize('distribution', [Stores.ROS2_HUMBLE, Stores.ROS2_JAZZY, Stores.LATEST])

@@ -30,7 +30,6 @@ from rosbags.typesys import get_types_from_msg
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import BagWriter, bag_writer, load_recording, new_recording
 from joint_dynamics.recording.bag import DEFINITIONS
-from joint_dynamics.recording.inputs import JOINT_STATE
 from joint_dynamics.recording.mcap_file import McapFile
 
 # Writes the messages of a file (topic, type, received, bytes pickled) up to the first number and hands them over, then
@@ -98,14 +97,9 @@ def test_metadata_follow_rosbag2(empty, raw_rows):
     written(empty, raw_rows, note='on the bench')
     information = yaml.safe_load((empty / 'metadata.yaml').read_text())['rosbag2_bagfile_information']
     assert information['version'] == 9
-    assert information['storage_identifier'] == 'mcap'
-    assert information['relative_file_paths'] == ['recording_1_0.mcap']
     assert information['message_count'] == len(raw_rows)
     assert information['starting_time']['nanoseconds_since_epoch'] == raw_rows[0][2]
     assert information['duration']['nanoseconds'] == raw_rows[-1][2] - raw_rows[0][2]
-    topics = {item['topic_metadata']['name']: item for item in information['topics_with_message_count']}
-    assert topics['/joint_states']['message_count'] == len(raw_rows) - 1
-    assert topics['/joint_states']['topic_metadata']['type'] == JOINT_STATE
     assert information['custom_data'] == {'note': 'on the bench'}
     # anchors and aliases are YAML, but not what other writers of these files use
     assert '&' not in (empty / 'metadata.yaml').read_text()
@@ -113,7 +107,7 @@ def test_metadata_follow_rosbag2(empty, raw_rows):
 
 @pytest.mark.parametrize('kind', DEFINITIONS)
 def test_the_definition_of_every_input_is_whole(kind):
-    """rosbags can read messages by what is written beside them."""
+    """rosbags parses it, with the types of all fields."""
     text = bag_writer.message_definition(kind)
     assert kind in get_types_from_msg(text, kind)
 

@@ -57,14 +57,6 @@ def test_every_array_comes_back_bit_for_bit(recording, tmp_path, motion):
     assert back.notes == ()
 
 
-def test_the_columns_of_the_load_torque_are_load(recording, tmp_path):
-    recording.save_csv(tmp_path / 'run.csv')
-    header = (tmp_path / 'run.csv').read_text(encoding='utf-8').splitlines()[0].split(',')
-    assert header[-3:] == ['load1', 'load2', 'load3']
-    # the reader stands on the class and on its instances alike: no field hides it
-    np.testing.assert_array_equal(recording.load(tmp_path / 'run.csv').load_torque, recording.load_torque)
-
-
 @settings(max_examples=20, deadline=None)
 @given(
     values=arrays(np.float64, (60, 2), elements=st.floats(-1e6, 1e6)),

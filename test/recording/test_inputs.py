@@ -21,7 +21,6 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, RecordingBuilder, RecordingSettings, load_recording
-from joint_dynamics.recording.inputs import topic_regex
 from joint_dynamics.recording.recording_settings import JointStates
 
 NAMES = ('shoulder', 'elbow', 'wrist')
@@ -197,20 +196,13 @@ def test_an_array_of_another_length_is_refused(record, joint_state_rows, motion,
         )
 
 
-@pytest.mark.parametrize('quantity', ['load', 'load_torque'])
-def test_a_configuration_says_load_for_the_load_torque(record, joint_state_rows, motion, messages, quantity):
-    rows = messages.rows('/force', motion.stamps(), lambda t: messages.array(motion.tau(t)))
-    recording = record(
-        merged(joint_state_rows(late=0), rows),
-        {'arrays': [{'topic': 'force', 'quantity': quantity, 'joints': list(NAMES)}]},
-    )
-    np.testing.assert_array_equal(recording.load_torque, motion.tau(motion.stamps()))
-
-
-def test_positions_may_come_from_arrays(record, motion, messages):
+@pytest.mark.parametrize(('quantity', 'array'), [('position', 'q'), ('load', 'load_torque'), ('torque', 'tau')])
+def test_arrays_may_have_names_of_a_configuration(record, motion, messages, quantity, array):
     rows = messages.rows('/q', motion.stamps(), lambda t: messages.array(motion.q(t)))
-    recording = record(rows, {'arrays': [{'topic': 'q', 'quantity': 'position', 'joints': list(NAMES)}]})
-    np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
+    rows += messages.rows('/x', motion.stamps(), lambda t: messages.array(motion.tau(t)))
+    arrays = [{'topic': 'q', 'quantity': 'q', 'joints': NAMES}, {'topic': 'x', 'quantity': quantity, 'joints': NAMES}]
+    recording = record(merged(rows), {'arrays': arrays[quantity == 'position' :]})
+    np.testing.assert_array_equal(getattr(recording, array), motion.tau(motion.stamps()))
 
 
 @pytest.fixture
@@ -349,13 +341,6 @@ def test_motor_sides_of_another_robot_are_refused(feed, joint_state_rows, side, 
     config = {'joint_states': None, 'motor_states': {'topic': 'joint_states', **side}}
     with refused(place):
         feed(RecordingBuilder(NAMES, config), joint_state_rows()).build()
-
-
-def test_placeholders_match_one_element_of_a_topic():
-    regex = topic_regex('arm/{joint}/temperature')
-    assert regex.fullmatch('/arm/joint_1/temperature')['joint'] == 'joint_1'
-    assert regex.fullmatch('/arm/a/b/temperature') is None
-    assert topic_regex('arm.x').fullmatch('/armyx') is None
 
 
 def test_every_input_may_give_torque_without_gravity(tmp_path):

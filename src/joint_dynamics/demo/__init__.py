@@ -26,13 +26,8 @@ from joint_dynamics.settings import Settings, setting
 
 @dataclass(frozen=True)
 class DemoSettings(Settings):
-    """How long the demonstration is."""
+    """The robot of the demonstration."""
 
     SECTION = 'demo'
 
     seed: int = setting(0, 'of the simulated robot: its drives, its laws, its inertials, its tool', lower=0)
-    period: float = setting(10.0, 'of the exciting motions', 's', above=0)
-    repeats: int = setting(2, 'periods of the exciting motions', lower=1)
-    starts: int = setting(1, 'of the search for each motion', lower=1)
-    speed: float = setting(2.0, 'simulated seconds per second of the wall, at most; 0: as fast as possible', lower=0)
-    online: bool = setting(True, 'whether the robot is worn, warmed, estimated and compensated after its calibration')

@@ -60,14 +60,16 @@ def align(samples: Samples, name: str, window: Window, in_pieces: bool = False) 
         For samples that cannot be used, and where too much would be left out.
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
-    whole = make_grid(gathered.tables, samples, name, window)
+    whole = make_grid(gathered.tables, samples.settings, name, window)
     grids, notes = [whole], []
     if in_pieces and (gaps := _gaps(whole, gathered.tables)):
         pieces, notes = _between(whole, gaps)
         moving = [piece for piece in pieces if _moves(gathered.tables, whole, piece)] or pieces
         notes += [f'left out, nothing moves: {t0:.6g} to {t1:.6g} s' for t0, t1 in pieces if (t0, t1) not in moving]
         name = name if window == (None, None) else name.rpartition('@')[0] or name
-        grids = [make_grid(gathered.tables, samples, f'{name}@{t0:.6g}:{t1:.6g}', (t0, t1)) for t0, t1 in moving]
+        grids = [
+            make_grid(gathered.tables, samples.settings, f'{name}@{t0:.6g}:{t1:.6g}', (t0, t1)) for t0, t1 in moving
+        ]
     aligned = [_fields(samples, gathered, grid) for grid in grids]
     aligned[0]['notes'] = [*notes, *aligned[0]['notes'], *samples.notes]
     return aligned

@@ -27,7 +27,7 @@ from typing import Any
 
 from joint_dynamics.documents import check_regular, parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.inputs import TEMPERATURE, absolute, topic_regex
+from joint_dynamics.recording.inputs import absolute, topic_regex
 from joint_dynamics.recording.mcap_file import McapFile, Topic
 from joint_dynamics.recording.samples import Samples
 
@@ -113,7 +113,7 @@ def read_bag(path: Path, samples: Samples) -> None:
                 )
         if empty := [name for name in wanted if name not in samples.counts]:
             raise JointDynamicsError(f'expected messages on each of its topics, found none on {", ".join(empty)}')
-    samples.notes += [*note, *_unread_temperatures(bag.topics, samples)]
+    samples.notes += note
 
 
 class _McapBag:
@@ -239,12 +239,3 @@ def _refuse_missing(available: Mapping[str, Topic], samples: Samples) -> None:
         if not any(_matches(pattern, name, samples) for name in available):
             listed = ', '.join(f'{topic.name} ({topic.kind})' for topic in sorted(available.values())) or 'none'
             raise JointDynamicsError(f'expected topic {absolute(pattern)} ({kind}), found {listed}')
-
-
-def _unread_temperatures(available: Mapping[str, Topic], samples: Samples) -> list[str]:
-    """Return a note on temperatures without a setting that reads them, in a list; friction depends on them."""
-    patterns = [topic_regex(pattern) for pattern, _ in _wanted(samples)]
-    names = [absolute(topic.name) for topic in available.values() if topic.kind == TEMPERATURE]
-    unread = sorted(name for name in names if not any(pattern.fullmatch(name) for pattern in patterns))
-    listed = ', '.join(unread)
-    return [f'temperatures are not used: `temperatures: [{listed}]` under `recording:` reads them'] if unread else []

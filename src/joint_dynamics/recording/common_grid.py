@@ -25,7 +25,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import POSITIONS, SLOW
 from joint_dynamics.recording.recording_settings import RecordingSettings
-from joint_dynamics.recording.samples import Samples, Table
+from joint_dynamics.recording.samples import Table
 from joint_dynamics.signals.alignment import COINCIDENT, alignment_error, missing_samples, resample, sample_period
 
 Array = FloatArray
@@ -70,18 +70,13 @@ class Aligner:
         largest distance of a grid point to a real sample [s], by quantity.
     """
 
-    samples: Samples
+    settings: RecordingSettings
     name: str
     origin: int
     period: float
     grid: Array = field(default_factory=lambda: np.zeros(0))
     notes: list[str] = field(default_factory=list)
     errors: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def settings(self) -> RecordingSettings:
-        """Of the samples."""
-        return self.samples.settings
 
     def time(self, table: Table) -> Array:
         """Return the stamps (K,) of a table, s from the origin."""
@@ -185,7 +180,7 @@ def _bridged(period: float) -> float:
     return max(GAP_PERIODS * period, GAP_SECONDS)
 
 
-def make_grid(tables: Sequence[Table], samples: Samples, name: str, window: Window) -> Aligner:
+def make_grid(tables: Sequence[Table], settings: RecordingSettings, name: str, window: Window) -> Aligner:
     """Return the aligner for these tables: a grid from the first to the last link-side sample that every signal covers.
 
     The grid's rate is that of the positions of most of the joints. `window` is in s from the grid's start, its end
@@ -196,7 +191,6 @@ def make_grid(tables: Sequence[Table], samples: Samples, name: str, window: Wind
     JointDynamicsError
         When the signals do not overlap in time, or the window contains too little of the recording.
     """
-    settings = samples.settings
     fast = [table for table in tables if table.quantity not in SLOW]
     leading = max(
         (table for table in fast if table.quantity in POSITIONS),
@@ -219,7 +213,7 @@ def make_grid(tables: Sequence[Table], samples: Samples, name: str, window: Wind
     points = int(np.floor(float(end - origin) * 1e-9 / period + 1e-3)) + 1
     t0, t1 = window
     low, high = (points if t is None else min(points, max(0, int(np.ceil(t / period - 1e-6)))) for t in (t0 or 0.0, t1))
-    aligner = Aligner(samples, name, origin, period)
+    aligner = Aligner(settings, name, origin, period)
     if high - low > MAX_POINTS:
         longest = max(aligner.gaps(leading, aligner.time(leading)), key=lambda gap: gap.length)
         raise JointDynamicsError(

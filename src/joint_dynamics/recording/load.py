@@ -19,9 +19,9 @@ In a folder of recordings, recording_1, recording_2, …, none is overwritten.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -125,23 +125,13 @@ def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
     folder = Path(folder).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        number = (
-            max([after, *(int(match[1]) for item in folder.iterdir() if (match := _NAME.fullmatch(item.name)))]) + 1
-        )
+        number = max([after, *(int(match[1]) for item in folder.iterdir() if (match := _NAME.fullmatch(item.name)))])
         while True:
-            path = folder / f'recording_{number}'
+            number += 1
             # whoever makes it has the number: another node may record here, too
-            try:
-                path.mkdir()
-            except FileExistsError:
-                number += 1
-            else:
-                break
-        try:
-            return number, BagWriter(path)
-        except JointDynamicsError:
-            shutil.rmtree(path, ignore_errors=True)
-            raise
+            with contextlib.suppress(FileExistsError):
+                (folder / f'recording_{number}').mkdir()
+                return number, BagWriter(folder / f'recording_{number}')
     except OSError as error:
         raise JointDynamicsError(
             f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}'

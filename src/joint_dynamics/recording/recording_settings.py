@@ -67,6 +67,10 @@ def _effort(default: str, meaning: str) -> Any:
     return setting(default, f'what {meaning} torque in N·m, {others}', choices=tuple(LINK_EFFORT))
 
 
+def _topic(meaning: str) -> Any:
+    return setting(None, f'JointState topic {meaning}', none='none', check=_named)
+
+
 @dataclass(frozen=True)
 class JointStates(Settings):
     """A link-side JointState."""
@@ -155,20 +159,12 @@ class RecordingSettings(Corrections, Settings):
     motor_states: MotorStates | None = setting(
         None, 'motor-side JointState, reflected to the joint side; a text is its topic', none='none'
     )
-    motor_current: str | None = setting(
-        None, 'JointState topic whose `effort` is the motor current in A', none='none', check=_named
+    motor_current: str | None = _topic('whose `effort` is the motor current in A')
+    link_states: str | None = _topic(
+        'of second encoders on the link side: replaces position and speed of the joints it names'
     )
-    link_states: str | None = setting(
-        None,
-        'JointState topic of second encoders on the link side: replaces position and speed of the joints it names',
-        none='none',
-        check=_named,
-    )
-    load_torques: str | None = setting(
-        None,
-        'JointState topic whose `effort` is the known torque through the transmission in N·m (a joint torque sensor)',
-        none='none',
-        check=_named,
+    load_torques: str | None = _topic(
+        'whose `effort` is the known torque through the transmission in N·m (a joint torque sensor)'
     )
     temperatures: Sequence[str] = setting(
         (),
