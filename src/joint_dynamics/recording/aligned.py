@@ -61,7 +61,7 @@ def align(samples: Samples, name: str, window: Window, in_pieces: bool = False) 
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
     whole = make_grid(gathered.tables, samples.settings, name, window)
-    grids, notes = [whole], []
+    grids, notes = [whole], list[str]()
     if in_pieces and (gaps := _gaps(whole, gathered.tables)):
         pieces, notes = _between(whole, gaps)
         moving = [piece for piece in pieces if _moves(gathered.tables, whole, piece)] or pieces

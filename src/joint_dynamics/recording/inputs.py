@@ -173,7 +173,7 @@ class ArrayInput(Input):
 
     kind = FLOAT64_MULTI_ARRAY
     quantity: str
-    joints: tuple[str, ...]
+    joints: Sequence[str]
 
     @property
     def quantities(self) -> tuple[str, ...]:

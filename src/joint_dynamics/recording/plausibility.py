@@ -17,9 +17,9 @@
 A flipped bit, a wrong unit or a jumping encoder leads to values that no joint can have. A flip in the last digits of a
 number is not visible. The bounds are far from anything that joints do, so that no real recording is refused:
 
-- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm
-- a position that leaves its neighbours faster than any drive accelerates
-- a speed or torque ten times its ordinary size for one sample
+- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm;
+- a position that leaves its neighbours faster than any drive accelerates;
+- a speed or torque ten times its ordinary size for one sample.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ MOVES = 0.005  # rad, rms distance over WINDOW of a moving joint
 NEEDS_EFFORT = 0.01  # rad (m), distance beyond which a joint needs a changing torque
 
 
-#: Column of a joint, and what is wrong with its worst value, with the time.
+#: Column of a joint, and the fault of its worst value, with the time.
 Oddity = tuple[int, str]
 
 
@@ -210,7 +210,7 @@ def check_signals(
     known = ~np.isin(joints, without_torque)
     for quantity, values in ((each, arrays[each]) for each in ('tau', 'current') if each in arrays):
         constant = constant_efforts(values) & known
-        listed = [f'{joints[k]} ({values[0, k]:.6g} {UNIT[quantity]})' for k in np.flatnonzero(constant)]
+        listed = [f'{joints[k]} ({values[0, k]:.6g} {UNIT[quantity]})' for k in map(int, np.flatnonzero(constant))]
         if constant[known].all() or (constant & (motion > NEEDS_EFFORT)).any():
             raise JointDynamicsError(
                 f'{name}: expected {quantity} that changes as joints move, found it constant in all {len(time)} samples'

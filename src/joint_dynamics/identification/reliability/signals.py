@@ -229,7 +229,9 @@ def _braking_distance(recording: Recording, joint: int) -> FloatArray:
     It may go on for less than the smallest step δ of its readings unseen, from √(2 a δ) rad/s: for √(2 δ/a) longer.
     """
     steps = np.abs(np.diff(recording.q[:, joint]))
-    unseen = np.sqrt(2 * steps[steps > 0].min() / thresholds.BRAKING)
+    step = steps[steps > 0].min()
+    # at a constant speed all changes are alike, without any step of an encoder
+    unseen = np.sqrt(2 * step / thresholds.BRAKING) if steps.max() > 2.5 * step else 0.0
     return 0.5 * thresholds.BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
 
 
