@@ -19,9 +19,12 @@ import shutil
 import numpy as np
 import pytest
 import yaml
+from rosbags.typesys import Stores, get_typestore
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import load_recording
+from joint_dynamics.recording.bag import DEFINITIONS, typestore
+from joint_dynamics.recording.mcap_file import Topic
 
 NAMES = ('shoulder', 'elbow', 'wrist')
 
@@ -222,3 +225,18 @@ def test_unfinished_recordings_are_read_to_their_last_chunk(tmp_path, bag, motio
     assert any('never ended' in note for note in cut.notes)
     alone.write_bytes(content[:200])
     damaged(alone, 'ends before its first whole chunk')
+
+
+@pytest.mark.parametrize('distribution', [Stores.ROS2_HUMBLE, Stores.ROS2_JAZZY, Stores.LATEST])
+def test_standard_messages_are_those_of_the_distribution(distribution):
+    expected, found = get_typestore(distribution).fielddefs, typestore().fielddefs
+    assert set(DEFINITIONS) <= set(found)
+    for name in set(found) & set(expected):
+        assert found[name] == expected[name], name
+
+
+def test_a_definition_in_the_bag_goes_before_ours():
+    text = f'std_msgs/Header header\nstring[] keys\nfloat64 further\n{"=" * 80}\nMSG: std_msgs/Header\nfloat64 other\n'
+    fields = typestore(Topic('/names', 'control_msgs/msg/Keys', 'ros2msg', text)).fielddefs
+    assert [name for name, _ in fields['control_msgs/msg/Keys'][1]] == ['header', 'keys', 'further']
+    assert [name for name, _ in fields['std_msgs/msg/Header'][1]] == ['other']

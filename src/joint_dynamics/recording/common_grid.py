@@ -26,7 +26,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import POSITIONS, SLOW
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.samples import Table
-from joint_dynamics.signals.alignment import COINCIDENT, alignment_error, missing_samples, resample, sample_period
+from joint_dynamics.signals.alignment import COINCIDENT, alignment_error, resample, sample_period
 
 Array = FloatArray
 Window = tuple[float | None, float | None]
@@ -154,10 +154,6 @@ class Aligner:
                 f'{self.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found {longest} '
                 '(a window PATH@t0:t1 leaves it out)'
             )
-        missing = missing_samples(time, sample_period(time))
-        note = f'{missing} missing samples on {table.source} interpolated (gaps up to {limit * 1e3:.4g} ms allowed)'
-        if missing and note not in self.notes:
-            self.notes.append(note)
 
     def gaps(self, table: Table, time: Array) -> list[Gap]:
         """Return the gaps between samples of a table at `time` (K,) s that are too long to be bridged."""

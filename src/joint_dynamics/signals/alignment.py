@@ -55,11 +55,6 @@ def sample_period(time: Array) -> float:
     return mean if abs(mean - median) <= RATE_TOLERANCE * median else median
 
 
-def missing_samples(time: Array, period: float) -> int:
-    """Return how many samples of this period (s) are missing: whole periods skipped within `time` (N,) s."""
-    return int(np.maximum(_whole_steps(np.diff(time) / period) - 1, 0).sum())
-
-
 def _whole_steps(ratio: Array) -> Array:
     """Return how many periods each step is, from step / period.
 
