@@ -62,10 +62,10 @@ def test_a_period_between_two_samples_is_resampled():
 def test_a_motion_that_does_not_repeat_is_refused():
     with pytest.raises(JointDynamicsError, match=r'that repeats every 0.9 s, found that a differs by'):
         average_periods(periodic(10), 0.9)
-    with pytest.raises(JointDynamicsError, match=r'expected at least 2 periods of 6 s, found 10 s'):
+    with pytest.raises(JointDynamicsError, match=r'5 s\), found 6.0 s'):
         average_periods(periodic(10), 6.0)
     for period in (0.0, -1.0, float('nan'), 1e-3):
-        with pytest.raises(JointDynamicsError, match='period: expected more than two samples'):
+        with pytest.raises(JointDynamicsError, match=f'found {period}'):
             average_periods(periodic(3), period)
 
 

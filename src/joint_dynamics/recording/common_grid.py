@@ -120,8 +120,12 @@ class Aligner:
         slow = table.quantity in SLOW
         if time.size < (1 if slow else 2):
             raise JointDynamicsError(f'{self.name}: expected at least two samples of {what}, found {time.size}')
-        if not slow:
-            self._refuse_gap(table, time)
+        if not slow and (gaps := self.gaps(table, time)):
+            longest = max(gaps, key=lambda gap: gap.length)
+            raise JointDynamicsError(
+                f'{self.name}: expected no gap longer than {self.max_gap(table):.6g} s (recording.max_gap), found '
+                f'{longest} (a window PATH@t0:t1 leaves it out)'
+            )
         error = alignment_error(self.grid, time)
         if slow and not error <= self.settings.max_temperature_gap:
             raise JointDynamicsError(
@@ -145,15 +149,6 @@ class Aligner:
             if count
         ]
         return np.vstack([values[:1], values[1:] - 2 * np.pi * np.cumsum(turns, axis=0)])
-
-    def _refuse_gap(self, table: Table, time: Array) -> None:
-        limit = self.max_gap(table)
-        if gaps := self.gaps(table, time):
-            longest = max(gaps, key=lambda gap: gap.length)
-            raise JointDynamicsError(
-                f'{self.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found {longest} '
-                '(a window PATH@t0:t1 leaves it out)'
-            )
 
     def gaps(self, table: Table, time: Array) -> list[Gap]:
         """Return the gaps between samples of a table at `time` (K,) s that are too long to be bridged."""
