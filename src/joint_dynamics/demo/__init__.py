@@ -30,4 +30,4 @@ class DemoSettings(Settings):
 
     SECTION = 'demo'
 
-    seed: int = setting(0, 'of the simulated robot: its drives, its laws, its inertials, its tool', lower=0)
+    seed: int = setting(0, 'seed of the simulated robot: drives, laws, inertials, tool', lower=0)

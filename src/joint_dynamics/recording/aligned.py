@@ -212,4 +212,4 @@ def _between(aligner: Aligner, gaps: Sequence[Gap]) -> tuple[list[tuple[float, f
             f'{100 * (1 - left_out):.3g} %, and {longest} (a window PATH@t0:t1 leaves it out)'
         )
     lost = f'{left_out * (end - begin):.3g} s ({100 * left_out:.2g} %) left out'
-    return pieces, [f'used in {len(pieces)} pieces, for {limit}: {longest}; {lost}']
+    return pieces, [f'used in {len(pieces)} pieces, because of {limit}: {longest}; {lost}']

@@ -95,7 +95,7 @@ def note_of(name: str, signals: Sequence[str], odd: Oddity | None, implausible: 
     note = f'{signals[odd[0]]} {odd[1]}'
     if implausible == 'refuse':
         raise JointDynamicsError(
-            f'{name}: expected what a joint does, found that {note} (recording.implausible: note lets it pass)'
+            f'{name}: expected plausible values, found that {note} (recording.implausible: note accepts it)'
         )
     return [note]
 
@@ -107,7 +107,7 @@ def beyond(quantity: str, time: Array, values: Array, limit: Array) -> Oddity | 
         return None
     row, column = (int(index) for index in np.argwhere(wrong)[0])
     found = f'{values[row, column]:.6g} {UNIT[quantity]}, expected at most {limit[column]:.4g} in magnitude'
-    return column, f'at {time[row]:.6g} s is not what a joint does: {found}'
+    return column, f'at {time[row]:.6g} s is implausible: {found}'
 
 
 def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
@@ -141,7 +141,7 @@ def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
             found = (
                 f'{x[row + 1]:.6g} {UNIT[quantity]} between {x[row]:.6g} and {x[row + 2]:.6g}, off by {off[row]:.3g}'
             )
-            text = f'at {time[row + 1]:.6g} s is not what a joint does: {found}, expected at most {allowed[row]:.3g}'
+            text = f'at {time[row + 1]:.6g} s is implausible: {found}, expected at most {allowed[row]:.3g}'
             worst = float(off[row] / allowed[row]), (column, text)
     return worst[1]
 

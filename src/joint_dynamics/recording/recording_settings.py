@@ -64,7 +64,7 @@ def _joints(joints: Sequence[str]) -> str | None:
 def _effort(default: str, meaning: str) -> Any:
     """Return the setting of the meaning of an `effort`."""
     others = 'the same without gravity, motor current in A, or not used'
-    return setting(default, f'what {meaning} torque in N·m, {others}', choices=tuple(LINK_EFFORT))
+    return setting(default, f'{meaning} torque in N·m, {others}', choices=tuple(LINK_EFFORT))
 
 
 def _topic(meaning: str) -> Any:
@@ -79,8 +79,8 @@ class JointStates(Settings):
     SHORT = 'topic'
 
     topic: str = setting('joint_states', 'of `sensor_msgs/JointState`', check=_named)
-    effort: str = _effort('torque', 'its `effort` is: joint')
-    velocity: bool = setting(True, 'whether its `velocity` is read; false where it is of no use')
+    effort: str = _effort('torque', 'meaning of `effort`: joint')
+    velocity: bool = setting(True, 'read its `velocity`')
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class MotorStates(MotorSide):
     SHORT = 'topic'
 
     topic: str = setting('motor_states', 'of `sensor_msgs/JointState`', check=_named)
-    effort: str = _effort('current', 'its `effort` is: motor')
+    effort: str = _effort('current', 'meaning of `effort`: motor')
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ class ArrayTopic(Settings):
     SECTION = 'recording.arrays'
 
     topic: str = setting(..., 'of `std_msgs/Float64MultiArray`', check=_named)
-    quantity: str = setting(..., 'what its values are', choices=KNOWN)
+    quantity: str = setting(..., 'quantity of its values', choices=KNOWN)
     joints: Sequence[str] = setting(..., 'the joints in the order of the array', check=_joints)
 
 
 @dataclass(frozen=True)
 class _Interfaces(Settings):
-    effort: str = _effort('torque', 'an interface `effort` is: joint')
+    effort: str = _effort('torque', 'meaning of an interface `effort`: joint')
     interfaces: Mapping[str, str] | None = setting(
         None,
         'interface → array of the recording',
@@ -152,8 +152,8 @@ class RecordingSettings(Corrections, Settings):
 
     joint_states: JointStates | None = setting(
         JointStates(),
-        'link-side `sensor_msgs/JointState`; a text is its topic. Not read unless stated where another input gives the '
-        'positions',
+        'link-side `sensor_msgs/JointState`; a text is its topic. If another input gives the positions, it is read '
+        'only if stated',
         none='none',
     )
     motor_states: MotorStates | None = setting(
@@ -179,46 +179,39 @@ class RecordingSettings(Corrections, Settings):
     state_interfaces: StateInterfaces | None = setting(
         None, '`control_msgs/Keys` with `Float64Values` (state_interfaces_broadcaster)', none='none'
     )
-    without_torque: Sequence[str] = setting(
-        (), 'joints whose torque (current) is not used: not measured, or not to be trusted', check=_named
-    )
+    without_torque: Sequence[str] = setting((), 'joints whose torque (current) is ignored', check=_named)
     names: Mapping[str, str] = setting(
-        {},
-        "name in the messages → joint of the robot, where they differ (also for a motor's or a link's name)",
-        check=_named,
+        {}, 'name in the messages → joint of the robot, if they differ (also for motors and links)', check=_named
     )
     stamps: str = setting(
         'header',
-        'time of a sample: its header (of reception where it has none) or always of reception',
+        'time of a sample: header (without one, reception) or always reception',
         choices=('header', 'received'),
     )
     max_gap: float | None = setting(
         None,
-        'longest stretch without a sample that is bridged',
+        'longest gap that is interpolated',
         's',
         above=0,
         none='five periods of a signal, at least 0.02 s, at most 0.05 s or five periods of the positions',
     )
     max_left_out: float = setting(
         0.25,
-        'share of a recording that longer gaps, and pieces between them shorter than 2.5 s, may take where `identify` '
-        'and `validate` use it in pieces; 0: a longer gap is refused',
+        'largest share of a recording lost to longer gaps and to pieces under 2.5 s, for `identify` and `validate`; '
+        '0: a longer gap is refused',
         lower=0,
         upper=1,
     )
     max_temperature_gap: float = setting(
-        30.0,
-        'largest distance of a sample in time to a temperature: interpolated, held before the first and after the last',
-        's',
-        above=0,
+        30.0, 'largest distance to a temperature (held before the first and after the last sample)', 's', above=0
     )
     nan: str = setting(
         'refuse',
-        'interpolate: a sample that is not a number is left out, and `max_gap` applies to the hole',
+        'interpolate: samples that are not numbers are left out, and `max_gap` applies',
         choices=('refuse', 'interpolate'),
     )
     implausible: str = setting(
-        'refuse', 'note: values that no joint has (below) are only told in the notes', choices=('refuse', 'note')
+        'refuse', 'note: implausible values (below) only become notes', choices=('refuse', 'note')
     )
     min_duration: float = setting(0.5, 'shortest recording that is accepted', 's', above=0)
     min_samples: int = setting(50, 'fewest samples that are accepted', lower=1)

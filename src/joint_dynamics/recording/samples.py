@@ -100,13 +100,13 @@ class Stream:
             if not (steps >= 0).all():
                 at = int(np.argmax(steps < 0))
                 raise JointDynamicsError(
-                    f'{self.source}: expected stamps that go on, found time going back by {-steps[at] * 1e-9:.6g} s at'
+                    f'{self.source}: expected increasing stamps, found time going back by {-steps[at] * 1e-9:.6g} s at'
                     f' {(stamps[at] - stamps[0]) * 1e-9:.6g} s (message {at + 2} of {stamps.size} with {self.quantity})'
                     ': several publishers, or a clock that was set back?'
                 )
             if stamps.size > 2 and not steps.any():
                 raise JointDynamicsError(
-                    f'{self.source}: expected stamps that go on, found the same one in all {stamps.size} messages, '
+                    f'{self.source}: expected increasing stamps, found the same one in all {stamps.size} messages, '
                     f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception'
                 )
             # A copy: a buffer that is looked at cannot grow.
