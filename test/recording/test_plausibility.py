@@ -169,8 +169,8 @@ def test_a_flipped_bit_without_checksums_is_bounded(
 ):
     """Every bit of a number in turn: refused, or as near to the truth as its neighbours allow.
 
-    Neighbours 10 ms apart bound a position to 0.1 rad (½ · 2000 rad/s² · (10 ms)²) and its motion, a speed (3.0 rad/s)
-    and a torque (22 N·m) to ten times their ordinary size.
+    Neighbours 10 ms apart bound a position to 0.1 rad, ½ · 2000 rad/s² · (10 ms)², and its motion. A speed (3.0 rad/s)
+    and a torque (22 N·m) are bounded by ten times their ordinary size.
     """
     stamps = motion.stamps(100, 1)
     path = write_bag(tmp_path / 'run', joint_state_rows(stamps), storage)

@@ -211,7 +211,8 @@ def check_signals(
     for quantity, values in ((each, arrays[each]) for each in ('tau', 'current') if each in arrays):
         constant = constant_efforts(values) & known
         listed = [f'{joints[k]} ({values[0, k]:.6g} {UNIT[quantity]})' for k in map(int, np.flatnonzero(constant))]
-        if constant[known].all() or (constant & (motion > NEEDS_EFFORT)).any():
+        rests = motion <= NEEDS_EFFORT
+        if constant[known].all() or not rests[constant].all():
             raise JointDynamicsError(
                 f'{name}: expected {quantity} that changes as joints move, found it constant in all {len(time)} samples'
                 f' of {", ".join(listed)} (effort: none where it is not measured)'
