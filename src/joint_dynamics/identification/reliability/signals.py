@@ -25,7 +25,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of, spikes
 from joint_dynamics.identification.reliability.verdict import Reason
-from joint_dynamics.recording import Recording, encoder_step
+from joint_dynamics.recording import Recording
 from joint_dynamics.recording.plausibility import contradicting
 from joint_dynamics.signals.filtering import running_median
 
@@ -226,10 +226,12 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
 def _braking_distance(recording: Recording, joint: int) -> FloatArray:
     """Return how far (NEAR,) [rad] a joint goes at most in its last 1, 2, … samples before its readings stay the same.
 
-    It may go on for less than a step δ of its encoder unseen, from √(2 a δ) rad/s: for √(2 δ/a) longer.
+    It may go on for less than the smallest step δ of its readings unseen, from √(2 a δ) rad/s: for √(2 δ/a) longer.
     """
-    step = encoder_step([recording.q[:, [joint]]])[0]
-    unseen = 0.0 if np.isnan(step) else np.sqrt(2 * step / thresholds.BRAKING)
+    steps = np.abs(np.diff(recording.q[:, joint]))
+    step = steps[steps > 0].min()
+    # at a constant speed all changes are alike, without any step of an encoder
+    unseen = np.sqrt(2 * step / thresholds.BRAKING) if steps.max() > 2.5 * step else 0.0
     return 0.5 * thresholds.BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
 
 

@@ -15,7 +15,7 @@
 """Messages from arrays: stamps, durations and joint states, and those of a thousand times a second as their bytes.
 
 rclpy makes one Python object per number and copies each field by its name, which takes three times as long.
-The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1), as in `recording.joint_state_bytes`.
+The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1).
 """
 
 from __future__ import annotations
