@@ -30,7 +30,7 @@ from joint_dynamics.control import create
 from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import compare_parameters, friction_errors, map_nrmse
 from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.estimation import JointEstimator
 from joint_dynamics.excitation.plan import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
@@ -103,8 +103,7 @@ class Chain:
 
     def estimate(self):
         """Let the estimator learn from the work."""
-        arm, settings, _ = choose_friction_method(self.arm, EstimationSettings())
-        self.estimator = JointEstimator(arm, self.robot.period, settings)
+        self.estimator = JointEstimator(self.arm, self.robot.period)
         for _ in range(self.cycles):
             self.follow(scenario.cycle())
         self.new = self._figures()

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.estimation import EstimationSession, HealthThresholds
+from joint_dynamics.estimation.conditions import conditions
 
 OFFERED = ('q', 'current', 'theta', 'temperature')
 START = 1_700_000_000_000_000_000
@@ -69,10 +70,10 @@ class Feed:
         return np.abs(np.array(self.external)).max(axis=0)
 
     def level(self, name):
-        return self.session.conditions()[name].level
+        return conditions(self.session)[name].level
 
     def message(self, name):
-        return self.session.conditions()[name].message
+        return conditions(self.session)[name].message
 
 
 @pytest.fixture
