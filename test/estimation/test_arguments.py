@@ -27,7 +27,6 @@ from joint_dynamics.estimation import (
     ContactDetector,
     EstimationSettings,
     FrictionEstimator,
-    HealthMonitor,
     PayloadEstimator,
     StiffnessEstimator,
 )
@@ -84,34 +83,6 @@ def test_numbers_for_one_and_for_every_joint():
     assert positive('x', np.inf) == np.inf
     with pytest.raises(JointDynamicsError):
         positive('x', np.nan)
-
-
-def test_everything_is_forgotten_in_its_kind():
-    """Masks are masks, and none is set."""
-    stiffness, friction = StiffnessEstimator(2), FrictionEstimator(2)
-    for mask in (
-        stiffness.excited, stiffness.reliable, friction.excited, friction.informative,
-        friction.saturated, ContactDetector(2, 1.0, floor=1.0).contact,
-        ContactDetector(2, 1.0, floor=1.0).armed, ContactDetector(2, 1.0, floor=1.0).lasting,
-    ):  # fmt: skip
-        assert mask.dtype == bool and not mask.any()
-    assert stiffness.changes.dtype.kind == 'i'
-    assert HealthMonitor(None).working_range == 1e-3 and HealthMonitor(None).friction_reference == 1.0
-
-
-@pytest.mark.parametrize('order', [1, 2, 3, 4])
-def test_curves_are_the_polynomials_and_their_slopes(order):
-    rng = np.random.default_rng(order)
-    scale = np.array([1e-3, 2e-3])
-    estimator = StiffnessEstimator(2, order, scale=scale)
-    alpha = rng.uniform(1, 2, (2, order)) * 1e4 / scale[:, None] ** (2 * np.arange(order))
-    estimator.reset(alpha)
-    phi = rng.normal(0, 1e-3, (5, 2))
-    power = 2 * np.arange(order) + 1
-    np.testing.assert_allclose(estimator.torque(phi), np.sum(alpha * phi[..., None] ** power, axis=-1), rtol=1e-9)
-    psi = phi[0][:, None] ** power
-    variance = np.einsum('np,npq,nq->n', psi, estimator.covariance, psi) * estimator.noise**2
-    np.testing.assert_allclose(estimator.variance(phi[0]), variance, rtol=1e-9)
 
 
 def test_when_a_stiffness_is_reliable():

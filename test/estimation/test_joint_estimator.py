@@ -124,46 +124,6 @@ def test_a_stiffness_is_within_two_stated_deviations(adaptive, waypoint_run):
 
 
 @pytest.mark.slow
-def test_extended_maxwell_slip_beats_sign_at_reversals(adaptive, waypoint_run):
-    """The usual load friction sgn(ω) F(τ_J) on the same data, the same adaptation given.
-
-    2.1 times worse within 0.15 s of a reversal.
-    """
-    estimator, kept = adaptive
-    samples = waypoint_run.samples
-    late = round(estimator.delay / PERIOD)
-    model = Arm.from_description(waypoint_run.robot.model, waypoint_run.description).friction
-    # The measured friction at the estimator's time, rebuilt from its prediction and its error.
-    omega = np.gradient(samples.true_theta, PERIOD, axis=0)
-    temperature = samples.temperature
-    smooth = np.hanning(2 * late + 1)
-    smooth /= smooth.sum()
-
-    def filtered(array):
-        return np.stack([np.convolve(array[:, j], smooth, 'same') for j in range(6)], axis=1)
-
-    alpha = estimator.friction.parameters
-    sign = filtered(
-        alpha[:, 0] * np.sign(omega) * model.level(samples.transmission_torque)
-        + alpha[:, 1] * omega
-        + model.speed_part(np.sign(omega), omega, temperature)
-    )
-    truth = filtered(samples.friction)
-    ratio = []
-    for j in range(6):
-        turns = np.flatnonzero(np.diff(np.sign(np.where(np.abs(omega[:, j]) < 1e-4, 0.0, omega[:, j]))) != 0)
-        near = np.zeros(len(omega), dtype=bool)
-        for k in turns:
-            near[max(k - 75, 0) : k + 75] = True
-        near[:AFTER] = near[-200:] = False
-        shifted = np.roll(near, late)
-        ours = np.mean(kept.friction_error[shifted, j] ** 2)
-        theirs = np.mean((truth - sign)[near, j] ** 2)
-        ratio.append(theirs / ours)
-    assert np.mean(ratio) >= 2.1
-
-
-@pytest.mark.slow
 def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
     """On from the adapted state, one more cycle.
 

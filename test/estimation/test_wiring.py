@@ -25,7 +25,6 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Validity
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import ContactDetector, EstimationSettings, JointEstimator
 from joint_dynamics.estimation.change_test import KINEMATIC, SPRING
 from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
@@ -33,7 +32,6 @@ from joint_dynamics.estimation.sample import motor_variance, spring_variance, we
 from joint_dynamics.estimation.spring import Spring
 from joint_dynamics.estimation.torques import Play, estimate_of, lost_motion_step, play_of
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, TorsionalStiffness
-from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 PERIOD = 2e-3  # s
@@ -271,30 +269,6 @@ def test_a_contact_stops_the_learning_until_it_lasts(arm):
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)
 
 
-def test_described_load_shares_reach_the_lost_motion(arm):
-    shares = np.linspace([0.1, 0.9], [0.9, 0.1], arm.n)
-    states = JointEstimator(replace(arm, load_shares=shares, load_lag=0.01 * np.arange(1.0, arm.n + 1)), PERIOD)
-    states = states.lost_motion
-    np.testing.assert_array_equal(states['shares'], shares)
-    np.testing.assert_allclose(1.0 / states['follow'][:, 0], np.arange(1.0, arm.n + 1) * 0.01 / 0.008)
-
-
-def test_the_backlash_deviation_reaches_the_lost_motion(arm):
-    deviation = 1e-4 * np.arange(1.0, arm.n + 1)
-    sure, unsure = (
-        JointEstimator(replace(arm, backlash_deviation=one), PERIOD, EstimationSettings()) for one in (None, deviation)
-    )
-    # long enough at rest for the load's low-passes to have settled
-    for _ in range(round(8.0 / PERIOD)):
-        for estimator in (sure, unsure):
-            estimator.update(np.full(arm.n, 0.3), np.zeros(arm.n), np.full(arm.n, 0.3))
-    share = lost_motion_share(sure.torque_link[:, None] / loads_of(sure.effort_limit)).mean(axis=1)
-    assert np.ptp(share) > 0.01
-    np.testing.assert_allclose(
-        unsure.lost_motion['uncertainty'] - sure.lost_motion['uncertainty'], 2.0 * deviation * share, rtol=1e-6
-    )
-
-
 def test_weights_are_those_of_the_inverse_variances(arm):
     """One joint after the other, with and without learnt stiffness, backlash, friction; contact takes the link away."""
     rng = np.random.default_rng(2)
@@ -341,11 +315,6 @@ def test_weights_are_those_of_the_inverse_variances(arm):
                 assert now['external_deviation'] == pytest.approx(deviation, rel=1e-9)
                 link = 0.0 if j == 5 else deviation**2 / (deviation**2 + of_link + rotor)
                 assert now['link_weight'] == pytest.approx(link, rel=1e-9)
-
-
-def test_an_estimator_of_the_motor_side_needs_its_angle(arm):
-    with pytest.raises(JointDynamicsError, match='expected θ with every sample, found none'):
-        JointEstimator(arm, PERIOD).update(np.zeros(arm.n), np.zeros(arm.n))
 
 
 @pytest.mark.parametrize('limits', [None, (0.2, 15.0, WARM - 1.0)])

@@ -108,8 +108,8 @@ class ChangeDetector:
 
     Attributes
     ----------
-    blocks, verdict
-        information of the last seconds, and its last evaluation.
+    blocks
+        information of the last seconds.
     square
         (2, n) ordinary mean square of the error of each side, relative to the stated variance.
     constant
@@ -137,7 +137,6 @@ class ChangeDetector:
         self.spring_doubted = np.zeros(n, dtype=bool)
         # Cost of each block by itself, without a change.
         self._alone = np.zeros(k)
-        self.verdict: Verdict | None = None
         every = np.ones(n)
         drift = [[DRIFT_FRICTION * every, DRIFT_VISCOUS * viscous], [DRIFT_STIFFNESS * every, UNKNOWN_LOAD * every]]
         self._drift = np.maximum(drift, 1e-3) ** -2
@@ -154,7 +153,7 @@ class ChangeDetector:
 
     def begin_anew(self) -> None:
         """Forget the last seconds, keep the ordinary errors."""
-        self._filled, self.load_suspected, self.verdict = 0, False, None
+        self._filled, self.load_suspected = 0, False
         self.blocks.place[:], self.blocks.disturbed[:], self.spring_doubted[:] = 0, False, False
         self._suspected = np.zeros((2, self.joints), dtype=bool)
 
@@ -169,7 +168,7 @@ class ChangeDetector:
     def find(self) -> Change | None:
         """Evaluate the last seconds after a block; return the change to be named, or None."""
         newest = self.newest
-        v = self.verdict = change_test.judge(
+        v = change_test.judge(
             self.blocks, self._since(self._filled)[::-1], self._share, self.constant, self._drift, self._possible,
             BODIES**-2.0, self.square,
         )  # fmt: skip

@@ -207,8 +207,12 @@ def learn_stiffness(e: Any, u: Any, learning: bool, free: bool) -> int:
             unknown = np.inf
         state, learnt, spring = e.springs[j], (e.learnt[0][j], e.learnt[1][j]), e.spring
         in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
+        x, before = phi * state.per_scale, spring.alpha[j].copy()
         sample = phi, s.torque_motor - s.damping_torque, unknown
         todo |= stiffness_step(state, learnt, in_force, e.spring_map[j], sample, e.scratch)[1]
+        # A change of the map is no push.
+        change = spring.alpha[j] - before
+        e.contacts[j].base[0] += elastic(change, x, state.reach, e.scratch)[0]
     return todo
 
 

@@ -16,9 +16,9 @@
 
     τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `spring`   [M3 eq 18]
 
-and its tangent beyond the reach of a described curve. A standstill under a torque bias destroys the map of the thesis.
-Therefore the defaults differ: directions scaled by φ_ref, faster forgetting, an excitation gate, and a detector of
-jumps of the prediction error, which opens the covariance again. docs/explanation/estimation.md has the reasons.
+and its tangent beyond the reach of a described curve. The defaults differ from the thesis: directions scaled by φ_ref,
+faster forgetting, an excitation gate, and a detector of jumps of the prediction error, which opens the covariance
+again. docs/explanation/estimation.md has the reasons. A joint at rest repeats one torque error: its `unknown` is inf.
 """
 
 from __future__ import annotations
