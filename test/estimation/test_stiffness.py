@@ -146,7 +146,7 @@ def test_beyond_its_reach_a_curve_goes_on_along_its_tangent():
     of_one = np.array([elastic(alpha, one, described.reach[0], work) for one in phi[:, 0]])
     np.testing.assert_allclose(of_one[:, 0], described.torque(phi)[:, 0], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(of_one[:, 1], described.stiffness(phi)[:, 0], rtol=1e-12)
-    learner = StiffnessEstimator.ordinary(2, scale=1e-3, reach=described.reach, initial_covariance=1e12)
+    learner = StiffnessEstimator(2, scale=1e-3, reach=described.reach, initial_covariance=1e12)
     for row in np.tile(phi, (3, 1)):
         learner.update(row, described.torque(row))
     np.testing.assert_allclose(learner.coefficients, described.coefficients, rtol=1e-5)

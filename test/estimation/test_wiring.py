@@ -28,9 +28,16 @@ from joint_dynamics.arm import Validity
 from joint_dynamics.estimation import ContactDetector, EstimationSettings, JointEstimator
 from joint_dynamics.estimation.change_test import KINEMATIC, SPRING
 from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
-from joint_dynamics.estimation.sample import motor_variance, spring_variance, weigh
 from joint_dynamics.estimation.spring import Spring
-from joint_dynamics.estimation.torques import Play, estimate_of, lost_motion_step, play_of
+from joint_dynamics.estimation.torques import (
+    Play,
+    estimate_of,
+    lost_motion_step,
+    motor_variance,
+    play_of,
+    spring_variance,
+    weigh,
+)
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -137,7 +144,7 @@ def test_every_torque_is_what_its_equation_says(arm):
         ):
             np.testing.assert_allclose(getattr(estimator, name), wanted, rtol=1e-7, atol=1e-7, err_msg=name)
         # results of the parts count from the next sample on
-        state.torque, state.motion = estimator.torque, estimator.lost_motion['motion']
+        state.torque, state.motion = estimator.torque, estimator.lost_motion['motion'].copy()
         state.spring, state.link = estimator.spring_weight, estimator.link_weight
         state.seen += 1
 

@@ -35,15 +35,16 @@ from joint_dynamics.compilation import compiled
 from joint_dynamics.estimation.change_test import Blocks, begin_block, last_link_rows, take
 from joint_dynamics.estimation.contact import contact_step
 from joint_dynamics.estimation.friction import friction_step
-from joint_dynamics.estimation.spring import Spring, elastic, stiffness_step
+from joint_dynamics.estimation.spring import elastic, stiffness_step
 from joint_dynamics.estimation.torques import (
     DEFORMATION_NOISE,
-    FRICTION_NOISE,
     LINK_NOISE,
-    Estimate,
-    Play,
+    SLACK,
     lost_motion_step,
+    motor_variance,
+    spring_variance,
     torques,
+    weigh,
 )
 from joint_dynamics.records import Field, KernelRecord, Record
 from joint_dynamics.signals.state_estimator import Smoother
@@ -55,11 +56,9 @@ COMPLETE = 16  # a block of the change detector is complete
 
 LASTING_SLACK = 0.3  # two standard deviations of the lost motion, relative, where a lasting error would be learnt
 SMALLEST = 1e-12  # rad or N·m, avoids a division by zero
-SLACK = 0.1  # standard deviation of the lost motion, relative
 ADAPTED = 15.0  # s of motion after which the friction counts as learnt
 SLOW = 30.0  # s of learning motion, memory of the reference that a change is compared with
 SLIPPING = 5.0  # speed of a joint whose friction is known, in omega_min
-NO_SPRING = 1e12  # (N·m)², variance of a spring torque without information
 SMALL_PLAY = 1e-9  # rad, avoids a division by zero
 
 NOT_ESTIMATED, UNKNOWN, KNOWN = range(3)
@@ -276,58 +275,6 @@ def weigh_torques(e: Any, u: Any) -> None:
         if u.spring:
             spring = spring_variance(s, e.play[j], e.springs[j], rigidity(e, j, e.spring.alpha))
         weigh(s, motor, spring, e.smoother.states[2, u.theta + j], e.doubted[j])
-
-
-@compiled
-def motor_variance(s: Estimate, omega: float, slip: float) -> float:
-    """Return the variance of the torque of the motor side, (N·m)²; slip: |H|, or 1 where it is unknown."""
-    slipping = min(abs(omega) * s.per_slip_speed, 1.0) * min(slip, 1.0)
-    wrong = (FRICTION_NOISE + 0.5 * (1.0 - slipping)) * s.coulomb_level
-    return s.floor + wrong * wrong
-
-
-@compiled
-def spring_variance(s: Estimate, play: Play, spring: Spring, of_map: tuple[float, float]) -> float:
-    """Return the variance of the torque of the spring, (N·m)², and note whether it is informative.
-
-    of_map: k(φ), N·m/rad, and the variance of the learnt τ_E(φ), (N·m)².
-    """
-    s.elastic = s.described or spring.reliable
-    if s.hint != s.hint:
-        lost = SLACK * play.slack + play.uncertainty
-    else:
-        ratio = s.deformation / s.hint
-        lost = s.hint / (1.0 + ratio * ratio)
-    (k, variance), unknown = of_map, 0.0 if s.elastic else NO_SPRING
-    noise = DEFORMATION_NOISE**2 + s.error_deviation * s.error_deviation
-    return unknown + s.floor + k * k * (noise + lost * lost) + variance
-
-
-@compiled
-def weigh(s: Estimate, motor: float, spring: float, acceleration: float, doubted: bool) -> None:
-    """Write the weights of one joint: inverse variances.
-
-    Motor and spring measure the torque with contacts; the link model ignores contacts and has no weight in one.
-
-    Parameters
-    ----------
-    s
-        the joint, written.
-    motor, spring
-        (N·m)², variances; infinite where there is no spring.
-    acceleration
-        of the rotor, rad/s².
-    doubted
-        whether the stiffness is in doubt.
-    """
-    s.motor_deviation = s.external_deviation = np.sqrt(motor)
-    rotor = s.rotor_inertia_deviation * acceleration
-    s.spring_weight = 0.0
-    if spring != np.inf and not doubted:
-        s.spring_weight = (motor + rotor * rotor) / (motor + rotor * rotor + spring)
-        s.external_deviation = np.sqrt(s.spring_weight * spring)
-    square, link = s.external_deviation * s.external_deviation, LINK_NOISE * s.torque_link
-    s.link_weight = 0.0 if s.contact else square / (square + s.floor + link * link + rotor * rotor)
 
 
 @compiled

@@ -180,7 +180,7 @@ def stiffness_step(
         at_scale += (2.0 * p + 1.0) * alpha[p]
     fits = s.long <= UNEXPLAINED * s.usual and alpha[0] > 0.0 and at_scale > 0.0
     s.reliable = fits and s.excitation >= MIN_EXCITED_TIME
-    if fits or not s.keep:
+    if s.reliable or not s.keep:
         in_force[0][:], in_force[1][:], in_force[2][0] = P, alpha, s.long
     s.updates += 1
     s.jumped = s.excited and has_jumped(s, error * share, torque * torque)

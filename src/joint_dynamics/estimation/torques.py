@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The transmission torque from three sides, of one sample, compiled; `evaluation` weighs them by their noise.
+"""The transmission torque from three sides, of one sample, and their weights by their noise, compiled.
 
 link     τ_J = M q̈ + C q̇ + g      ignores contacts; error relative to the torque
 spring   τ_J = τ_E(φ) + D φ̇       needs no friction model; φ is only partly elastic within the backlash
@@ -30,7 +30,7 @@ from joint_dynamics.arm.sample import add_coupled_friction, add_rotors, term_tor
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.spring import elastic
+from joint_dynamics.estimation.spring import Spring, elastic
 from joint_dynamics.joint.constants import MAP
 from joint_dynamics.joint.laws import coulomb_level, dry_friction, held, map_value, slip, speed_friction, warmth
 from joint_dynamics.joint.stiffness import LOADS, loads_of
@@ -42,6 +42,8 @@ ROTOR_INERTIA_SPREAD = 0.3  # relative error of a rotor inertia that follows fro
 FRICTION_NOISE = 0.1  # deviation of the friction in slip, relative to the Coulomb level
 LINK_NOISE = 0.05  # deviation of the link model, relative to its torque
 DEFORMATION_NOISE = 5e-6  # rad, deviation of the smoothed deformation: encoders and the remaining kinematic error
+NO_SPRING = 1e12  # (N·m)², variance of a spring torque without information
+SLACK = 0.1  # standard deviation of the lost motion, relative
 UNKNOWN = 1e6  # N·m, deviation before the first estimate
 NO_LIMIT = 100.0  # N·m, torque limit of a joint without a stated one
 SLIP_SPEED = 0.2  # 1/omega_min: a joint slips fully at five times that speed
@@ -255,3 +257,55 @@ def torques(e: Any, u: Any) -> bool:
         s.external = measured - link[j]
         s.torque = measured - s.link_weight * s.external
     return True
+
+
+@compiled
+def motor_variance(s: Estimate, omega: float, slip: float) -> float:
+    """Return the variance of the torque of the motor side, (N·m)²; slip: |H|, or 1 where it is unknown."""
+    slipping = min(abs(omega) * s.per_slip_speed, 1.0) * min(slip, 1.0)
+    wrong = (FRICTION_NOISE + 0.5 * (1.0 - slipping)) * s.coulomb_level
+    return s.floor + wrong * wrong
+
+
+@compiled
+def spring_variance(s: Estimate, play: Play, spring: Spring, of_map: tuple[float, float]) -> float:
+    """Return the variance of the torque of the spring, (N·m)², and note whether it is informative.
+
+    of_map: k(φ), N·m/rad, and the variance of the learnt τ_E(φ), (N·m)².
+    """
+    s.elastic = s.described or spring.reliable
+    if s.hint != s.hint:
+        lost = SLACK * play.slack + play.uncertainty
+    else:
+        ratio = s.deformation / s.hint
+        lost = s.hint / (1.0 + ratio * ratio)
+    (k, variance), unknown = of_map, 0.0 if s.elastic else NO_SPRING
+    noise = DEFORMATION_NOISE**2 + s.error_deviation * s.error_deviation
+    return unknown + s.floor + k * k * (noise + lost * lost) + variance
+
+
+@compiled
+def weigh(s: Estimate, motor: float, spring: float, acceleration: float, doubted: bool) -> None:
+    """Write the weights of one joint: inverse variances.
+
+    Motor and spring measure the torque with contacts; the link model ignores contacts and has no weight in one.
+
+    Parameters
+    ----------
+    s
+        the joint, written.
+    motor, spring
+        (N·m)², variances; infinite where there is no spring.
+    acceleration
+        of the rotor, rad/s².
+    doubted
+        whether the stiffness is in doubt.
+    """
+    s.motor_deviation = s.external_deviation = np.sqrt(motor)
+    rotor = s.rotor_inertia_deviation * acceleration
+    s.spring_weight = 0.0
+    if spring != np.inf and not doubted:
+        s.spring_weight = (motor + rotor * rotor) / (motor + rotor * rotor + spring)
+        s.external_deviation = np.sqrt(s.spring_weight * spring)
+    square, link = s.external_deviation * s.external_deviation, LINK_NOISE * s.torque_link
+    s.link_weight = 0.0 if s.contact else square / (square + s.floor + link * link + rotor * rotor)
