@@ -213,6 +213,6 @@ def test_a_described_scale_beyond_its_bounds(arm):
     scale[2] = 3.0, -0.01
     use = EstimationSettings(viscous_share=0.0)
     one = Arm(arm.robot, friction=model, friction_scale=scale)
-    (remark,) = remarks_of(one, make_friction(one, use, PERIOD))
+    (remark,) = remarks_of(one, make_friction(one, use, PERIOD), True)
     for part in (f'joints.{arm.joint_names[2]}.friction.scale: [3.0, -0.01]', 'bounds of α', '[2.5, -0.01] is used'):
         assert part in remark

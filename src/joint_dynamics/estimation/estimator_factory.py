@@ -116,12 +116,19 @@ def make_payload(body: RigidBody, use: EstimationSettings, period: float) -> Pay
     return PayloadEstimator(body, period, memory=use.payload_memory)
 
 
-def remarks_of(arm: Arm, friction: FrictionEstimator | None) -> list[str]:
-    """Return remarks on described scales of the friction that its bounds change."""
-    if friction is None:
-        return []
-    return [
-        f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {used.tolist()} is used'
-        for name, given, used in zip(arm.joint_names, arm.friction_scale, friction.parameters, strict=True)
-        if not np.array_equal(given, used)
+def remarks_of(arm: Arm, friction: FrictionEstimator | None, motor_side: bool) -> list[str]:
+    """Return remarks on fields of the description that are not used as they are; arguments as in `JointEstimator`."""
+    used = arm.friction_scale if friction is None else friction.parameters
+    remarks = [
+        f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {taken.tolist()} is used'
+        for name, given, taken in zip(arm.joint_names, arm.friction_scale, used, strict=True)
+        if not np.array_equal(given, taken)
     ]
+    described = {
+        'stiffness': arm.stiffness_described.any(),
+        'damping': (arm.damping > 0).any(),
+        'kinematic_error': arm.kinematic_error is not None,
+        'backlash': arm.backlash is not None,
+    }
+    unused = [] if motor_side else [field for field, there in described.items() if there]
+    return remarks + [f'joints.*.{field}: not used without the motor-side angle' for field in unused]

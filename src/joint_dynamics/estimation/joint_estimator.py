@@ -150,7 +150,7 @@ class JointEstimator(sample.Estimates):
         self.named: list[Change] = []
         self._learners = [part for part in (self.friction, self.stiffness) if part is not None]
         self._kept: dict[int, tuple[list[Any], Array]] = {}
-        self.remarks += remarks_of(arm, self.friction)
+        self.remarks += remarks_of(arm, self.friction, self.motor_side)
         self.learning = True
         self._sample = self._all()
         self._start, self._start_play = self.estimate.copy(), self.lost_motion.copy()
