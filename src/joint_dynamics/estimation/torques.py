@@ -60,7 +60,7 @@ UNSEEN = 1.0  # rad, uncertainty of the lost motion before the first sample: mor
 class Play(KernelRecord):
     """Backlash of one joint: settings, then state [M4 eq 30-32].
 
-        s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = Σ share_i/(1 + (τ/τ_i)²),   T τ̇ + τ = τ_J
+        s ← clip(s + Δθ/𝓑(θ), ±1);   φ_elastic = φ − g(τ) 𝓑(θ) s;   g = Σ share_i/(1 + (τ/τ_i)²);   T τ̇ + τ = τ_J.
 
     The reduction g by load is this package's (`joint.stiffness`). Load and lag are known roughly, so the spread of g
     over loads of lag 0, T and 3 T counts as uncertainty: all of 𝓑 until θ has passed through the play; then two
