@@ -18,7 +18,7 @@ Speeds that contradict the positions by one factor come first: they measure the 
 explanation with the largest gain (`alternatives`, a delay, a payload) corrects the samples, and all are tried again.
 
 Proof: parameters learnt from four fifths of each recording predict the other fifth, for each fifth. A correction has to
-lower the residual there steadily, or to less than half. Unproved last steps are left out; if the whole is not proved,
+lower the residual there steadily. Unproved last steps are left out; if the whole is not proved,
 each step has to be. Corrections that leave a joint worse in the end are not written.
 """
 
@@ -252,14 +252,17 @@ def held_out(given: State, other: State, mend: Corrections) -> tuple[FloatArray,
 
 
 def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:
-    """Whether the first residual is smaller, by so many standard errors over the folds; (folds, n) each."""
-    gained = (other - left).mean(axis=1)
+    """Whether the first residual is smaller, by so many standard errors over the folds; (folds, n) each.
+
+    Logarithms, as in the likelihood: shares of the torque would scatter with its size from fold to fold.
+    """
+    gained = np.log((other + thresholds.RESOLVED**2) / (left + thresholds.RESOLVED**2)).mean(axis=1)
     return bool(gained.mean() > errors * gained.std(ddof=1) / np.sqrt(len(gained)))
 
 
 def proves(before: FloatArray, after: FloatArray) -> bool:
-    """Whether a correction lowers the residual, steadily or by `BETTER` (rms); (folds, n) each."""
-    return steadily_lower(after, before, thresholds.PROOF) or bool(after.mean() < thresholds.BETTER**2 * before.mean())
+    """Whether a correction lowers the residual steadily; (folds, n) each."""
+    return steadily_lower(after, before, thresholds.PROOF)
 
 
 def _rms(left: FloatArray) -> float:
