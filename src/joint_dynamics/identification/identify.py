@@ -36,7 +36,6 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.recordings import PreparedRecordings, locked_as_recorded, of_torques
-from joint_dynamics.identification.regression.diagnostics import leverage
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rotor import RotorSide
@@ -207,7 +206,6 @@ def identify(
         drive_gain_deviation=converted.drive_gain_deviation,
         drive_gains=converted.drive_gains,
         payload=payload,
-        diagnostics={'leverage': leverage(problem, solution)},
         checks=judged.summary,
     )
     return replace(result, description=with_provenance(result))

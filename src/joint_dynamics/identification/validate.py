@@ -27,12 +27,10 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
-from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
 from joint_dynamics.identification.recordings import locked_as_recorded, without_torque_of
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, relative
+from joint_dynamics.identification.regression.residuals import Fit, FullRate, relative
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
@@ -85,7 +83,7 @@ def validation_fit(arm: Arm, observation: Observation, settings: IdentificationS
         settings.moving_speed,
         raw,
         FullRate(observation.time, observation.tau, predicted, observation.dq, band, observation.q),
-        band_of(observation),
+        float(observation.decimator.cutoff),
         sliding,
         at_rest,
         tuple(np.array(arm.joint_names)[~observation.measured].tolist()),
@@ -140,13 +138,12 @@ def judge_description(
     notes = [f'{part.name}: {text}' for part in observations for text in beyond_validity(arm, part)]
     if arm.robot.without_torque:
         notes.append(f'not judged, no torque model in the description: {", ".join(arm.robot.without_torque)}')
-    problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     provenance = description.document.get('provenance', {})
     percent = provenance.get('moving_residual_percent')
     contradictory = [
         reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
     ]
-    predicted = judge_prediction(fits, percent, payload_changes(problem, fits))
+    predicted = judge_prediction(fits, percent)
     description_reasons = []
     if not provenance.get('believable', True):
         why = provenance.get('reasons') or ['its identification was judged unreliable']

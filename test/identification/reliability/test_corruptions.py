@@ -203,17 +203,6 @@ def test_what_no_friction_explains_is_always_a_reason(share, good):
     assert result.reasons
 
 
-def test_the_delay_is_estimated(good, corruptions):
-    """Torques moved by a known time are found there, within three of the stated deviations."""
-    model, recordings = good('ur')
-    for seconds in (0.0, 0.05, -0.1):
-        moved = corruptions.delayed(recordings, seconds)
-        result = identify(model, moved, settings=IdentificationSettings(selection=False))
-        entry = result.summary()['delay']
-        assert abs(entry['seconds'] - seconds) < 3 * entry['std'] + 1e-4
-        assert any(reason.code == 'delay' for reason in result.reasons) == (seconds != 0.0)
-
-
 def cut(recordings, seed):
     """Windows of 60 to 70 %, as those of `bench/bench_reliability.py`."""
     rng = np.random.default_rng(1000 + seed)
@@ -233,30 +222,7 @@ def test_short_windows_of_good_recordings_are_accepted(gen3, seed, checked):
 
 
 def test_what_late_friction_explains_is_no_cost_of_a_delay(gen3, checked):
-    """17.6 ± 1.3 ms would cost 5.3 % of the torque, more than the 5 that refuse, if friction came at once."""
+    """They would come 17.6 ± 1.3 ms late if friction came at once."""
     model, recordings = gen3
     found = checked(model, longer(recordings, 46))
-    assert found.summary['delay']['cost_percent'] < 2
     assert [reason.text for reason in found.reasons] == []
-
-
-@pytest.mark.parametrize('name', ['torques 50 ms late', 'torques 100 ms early', 'axis of joint 3 turned'])
-def test_the_proof_leaves_out_a_piece_of_each_recording(gen3, name, corruptions, checked):
-    """Of whole recordings left out, each the motion of one joint, no other shows the parameters.
-
-    Nor does the first torque held for the 100 ms before it, of recordings of 1.7 to 6.3 s, say how it was.
-    """
-    corruption = next(item for item in corruptions.CORRUPTIONS if item.name == name)
-    found = checked(*corruption.apply(*gen3, np.random.default_rng(1)))
-    assert found.reasons[0].code in corruption.codes
-    left = found.summary['mend']['left_percent'].values()
-    assert sum(one['after'] ** 2 for one in left) < sum(one['before'] ** 2 for one in left)
-
-
-def test_a_base_on_the_ceiling_is_told_of_short_windows(gen3, checked):
-    """58 nats, worth 10.3: five mountings are tried, and need less evidence than seventy scales of torques."""
-    model, recordings = gen3
-    runs = longer(recordings, 2)
-    assert [reason.text for reason in checked(model, runs).reasons] == []
-    ceiling = RobotModel.from_urdf(model.urdf, joints=list(model.joint_names), mounting=[np.pi, 0.0, 0.0])
-    assert 'mounting' in {reason.code for reason in checked(ceiling, runs).reasons}

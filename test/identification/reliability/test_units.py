@@ -21,7 +21,7 @@ import pytest
 
 from joint_dynamics.identification.reliability.evidence import regressor_columns
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.units import check_units
+from joint_dynamics.identification.reliability.residual_reasons import check_units
 
 UNKNOWN = np.full(2, np.nan)
 

@@ -115,9 +115,5 @@ def offset_change(name: str, size: float) -> Change:
 
 def time_change(scale: float) -> Change:
     """Return stamps that have to be multiplied by `scale`."""
-    what = (
-        f'the recordings lasted {scale:.4g} times as long as their stamps say'
-        if scale > 1
-        else f'the recordings lasted {scale:.4g} of what their stamps say (stamps {1 / scale:.4g} times too far apart)'
-    )
+    what = f'the recordings lasted {scale:.4g} times as long as their stamps say'
     return Change('time_scale', what, Corrections(time_scale=float(f'{scale:.4g}')))
