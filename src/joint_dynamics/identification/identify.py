@@ -42,9 +42,8 @@ from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.signals import with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
-from joint_dynamics.identification.resting import resting_summary
 from joint_dynamics.identification.result import IdentificationResult
-from joint_dynamics.identification.validate import validation_fit
+from joint_dynamics.identification.validate import resting_summary, validation_fit
 from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
 

@@ -18,8 +18,12 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.reliability.changes import TIME_FACTORS
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations
-from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
+from joint_dynamics.identification.reliability.evidence import (
+    Explanation,
+    ExplanationFit,
+    NormalEquations,
+    overdispersion,
+)
 from joint_dynamics.identification.reliability.thresholds import MIN_EVIDENCE, RESOLVED
 
 

@@ -40,18 +40,20 @@ from joint_dynamics.identification.reliability.changes import (
     order_changes,
     position_changes,
     scale_change,
+    sign_changes,
     time_change,
-    torque_changes,
 )
 from joint_dynamics.identification.reliability.evidence import (
+    Explanation,
     ExplanationFit,
     NormalEquations,
     effective_samples,
     gain,
+    most_samples,
     normal_equations,
+    overdispersion,
     regressor_columns,
 )
-from joint_dynamics.identification.reliability.explanation import Explanation, most_samples, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import INERTIAL, RobotModel
@@ -148,7 +150,7 @@ class Alternatives:
         A torque of scale 0 or ∞ no longer shares parameters with the others. A slightly wrong model gains by that, too,
         so a sign or a scale of one joint has to gain more. A scale has to gain `SCALE_EVIDENCE` besides.
         """
-        turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
+        turned, *signs = sign_changes(self.names)
         yield from self.changed([turned])
         for name, sign in zip(self.names, signs, strict=True):
             apart = [one.fitted for one in self.changed([scale_change(name, factor) for factor in DECOUPLING_FACTORS])]
@@ -192,8 +194,7 @@ class Alternatives:
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
-        measured = tuple(name for name in self.names if name not in self.model.without_torque)
-        yield from self.changed(order_changes(measured))
+        yield from self.changed(order_changes([name for name in self.names if name not in self.model.without_torque]))
 
     def times(self) -> Iterator[Explanation]:
         """Yield the other unit of time that explains most; none where measured speeds confirm the stamps."""

@@ -35,8 +35,7 @@ from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns, differences
 from joint_dynamics.identification.reliability.delay import estimate_delay, friction_rows
-from joint_dynamics.identification.reliability.evidence import ExplanationFit
-from joint_dynamics.identification.reliability.explanation import Explanation, most_samples
+from joint_dynamics.identification.reliability.evidence import Explanation, ExplanationFit, most_samples
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections

@@ -26,8 +26,14 @@ from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, peak
-from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
+from joint_dynamics.identification.reliability.evidence import (
+    Explanation,
+    NormalEquations,
+    effective_samples,
+    gain,
+    overdispersion,
+    peak,
+)
 from joint_dynamics.identification.selection import STRIBECK_SPEED
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import INERTIAL

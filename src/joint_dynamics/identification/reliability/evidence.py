@@ -28,8 +28,9 @@ filtered alike, so an explanation costs milliseconds; the estimate itself is unt
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -38,6 +39,8 @@ from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.covariance import samples_per_independent
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
@@ -252,3 +255,101 @@ def peak(function: Callable[[float], float], longest: float, steps: int, precisi
         if high - low < precision:
             return float(grid[best])
         grid = np.linspace(low, high, REFINED)
+
+
+_REMEDY = {
+    'gravity': 'state what `effort` is (recording.torque_without_gravity)',
+    'mounting': 'correct robot.mounting',
+    'time_reversed': 'correct the time stamps',
+    'payload_mixed': 'identify them apart, or give those with the payload as --loaded',
+    'recordings_differ': 'look whether the robot and its signs were the same, or identify them apart',
+}
+"""Remedies of explanations without a correction of their own."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Another explanation of motion and torque than the given one: its text, fit and gain.
+
+    Attributes
+    ----------
+    names
+        of the joints.
+    given, fitted
+        the fit that it is better than, and its own, by the columns as recorded.
+    gain
+        log-likelihood of one over the other [nats].
+    dispersion
+        see `overdispersion`; one where the gain is too small to ask.
+    mend
+        the correction that makes it so, None where there is none.
+    mounting
+        of the base, roll, pitch, yaw [rad].
+    matters
+        whether it is held against recordings where it is clear.
+    figures
+        its entry in summary.json.
+    """
+
+    code: str
+    text: str
+    names: Sequence[str]
+    given: ExplanationFit
+    fitted: ExplanationFit
+    gain: float
+    dispersion: float = 1.0
+    mend: Corrections | None = None
+    mounting: tuple[float, float, float] | None = None
+    matters: bool = True
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> Reason:
+        """That this explanation is clearly better than the given one, by how much, and what to correct."""
+        j = int(np.argmax(self.given.unexplained - self.fitted.unexplained))
+        before, after = (100 * np.sqrt(fit.unexplained[j]) for fit in (self.given, self.fitted))
+        config: dict[str, Any] = {} if self.mend is None else {'recording': self.mend.stated()}
+        settings = ', '.join(f'recording.{name}' for name in config.get('recording', {}))
+        remedy = _REMEDY.get(self.code, f'correct the recording, or state {settings}')
+        return Reason(
+            self.code,
+            f'{self.text}: that explains the torques clearly better ({before:.3g} % of the torque of {self.names[j]} '
+            f'left over would become {after:.3g} %; log-likelihood +{self.gain:.0f}); {remedy}',
+            mend=config if self.mounting is None else {'robot': {'mounting': list(self.mounting)}},
+            joints=() if self.mend is None else self.mend.joints,
+        )
+
+    @property
+    def clear(self) -> bool:
+        """Whether it gains more than a model that is somewhat wrong gains by any freedom.
+
+        Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most [Ville 1939].
+        """
+        return self.gain > thresholds.MIN_EVIDENCE * self.dispersion
+
+    def gained(self, count: FloatArray) -> float:
+        """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""
+        return gain(self.given, self.fitted, count)
+
+
+def overdispersion(normal: NormalEquations, target: FloatArray, fit: ExplanationFit, count: FloatArray) -> float:
+    """Return ĉ = max(1, 2 ΔL_own/k) of an explanation.
+
+    With parameters of its own for every joint the likelihood rises by ΔL_own: in a right model by half a nat for each
+    of the k further parameters, in a wrong model by more. Log-likelihoods are divided by this variance factor of the
+    quasi-likelihood [McCullagh and Nelder 1989, ch. 9; Burnham and Anderson 2002, sect. 2.5]. It belongs to the other
+    explanation, so that a corrupted recording does not count against its correction.
+
+    normal, target: its normal equations, and the torque (joints, samples) that they are to explain; fit: its fit;
+    count (joints,): effective samples.
+    """
+    alone = [normal.of_joint(j).fit(target[[j]]) for j in range(len(target))]
+    own = np.array([fitted.unexplained[0] for fitted in alone])
+    further = sum(fitted.rank for fitted in alone) - fit.rank
+    rise = float(count @ np.log((fit.unexplained + thresholds.RESOLVED**2) / (own + thresholds.RESOLVED**2)))
+    return max(1.0, rise / further) if further > 0 else 1.0
+
+
+def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:
+    """Return the largest effective number of samples of each joint by any of some fits, (n,)."""
+    return np.asarray(np.max([fit.count for fit in fits if fit.count is not None], axis=0))

@@ -32,7 +32,7 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability import thresholds
-from joint_dynamics.identification.reliability.changes import torque_changes
+from joint_dynamics.identification.reliability.changes import order_changes, sign_changes
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
@@ -93,11 +93,10 @@ def judge_prediction(
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
     deviation = deviation_percent or 0.0
-    rests = []
-    for change in torque_changes(names):
-        order, factor = change.mend.torque_columns(names)
-        rests.append(float(((tau[:, order] * factor - predicted) ** 2).sum()))
-    rest, best = min(rests), torque_changes(names)[int(np.argmin(rests))]
+    changes = [*sign_changes(names), *(change for change in order_changes(names) if change.code == 'torque_order')]
+    columns = [change.mend.torque_columns(names) for change in changes]
+    rests = [float(((tau[:, order] * factor - predicted) ** 2).sum()) for order, factor in columns]
+    rest, best = min(rests), changes[int(np.argmin(rests))]
     reasons = []
     if rest < min(thresholds.BETTER**2 * left, left - thresholds.MIN_EFFECT**2 * np.sum(tau**2)):
         share = 100 * np.sqrt(rest / np.sum(tau**2))
