@@ -178,4 +178,4 @@ def test_gen3_trapezoids_tell_one_point_and_say_so(run, data, tmp_path):
 def test_gen3_gravity_is_seen_where_it_was_left_in(run, data, tmp_path):
     for joint in ('joint_2', 'joint_4'):
         done = run('identify-joint', 'friction', data / 'gen3' / f'{joint}_trapez', '--out', tmp_path / joint)
-        assert 'gravity is left in' in done.error
+        assert 'gravity remains' in done.error

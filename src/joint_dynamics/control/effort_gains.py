@@ -144,7 +144,7 @@ def _stable_share(
         if all(loop.is_stable(m * p, m * np.diag(damper), delays) for loop in loops for m in (1.0, GAIN_MARGIN)):
             return float(share)
     raise JointDynamicsError(
-        'gains: expected flexible joints that tolerate some gain, found that all make them ring; state more damping in'
+        'gains: expected a stable gain for the flexible joints, found none; state more damping in'
         ' the description (docs/reference/commands/gains.md)'
     )
 

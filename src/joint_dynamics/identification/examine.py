@@ -109,7 +109,7 @@ def examine(model: RobotModel, recording: Recording, settings: IdentificationSet
             f' (condition number {result.solution.condition_number:.3g})'
         )
         if poor and not unable:
-            unable.append(f'not told from others by this motion: {", ".join(poor)}')
+            unable.append(f'not separated by this motion: {", ".join(poor)}')
     _joint_models(recording, able, unable)
     own = {with_short_names(f'{recording.name}: {note}', [recording.name]) for note in recording.notes}
     notes = [] if result is None else [note for note in result.notes if note not in own]
@@ -145,7 +145,7 @@ def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> N
     if recording.theta is None:
         unable.append('stiffness, kinematic error, backlash: expected motor positions, found none')
     else:
-        able.append('stiffness, kinematic error and backlash, where joints are loaded (motor positions are there)')
+        able.append('stiffness, kinematic error and backlash of loaded joints (motor positions exist)')
     span = None if recording.temperature is None else np.ptp(recording.temperature, axis=0).max()
     if span is None:
         unable.append('friction over temperature: expected joint temperatures, found none')
@@ -171,6 +171,6 @@ def _outside(recording: Recording, model: RobotModel) -> Iterator[str]:
 
 def _oddities(recording: Recording) -> Iterator[str]:
     if recording.dq is None:
-        yield 'no measured speeds: time stamps in a wrong unit show less clearly'
+        yield 'no measured speeds: a wrong unit of the time stamps is harder to detect'
     if recording.tau is None and recording.current is None:
         yield 'neither torque nor current: nothing can be identified'

@@ -70,17 +70,17 @@ def test_explaining_change_is_named_with_its_residual(motion, change, code, text
     overall = 100 * math.sqrt(np.sum((tau - predicted) ** 2) / np.sum(tau**2))
     (own, said), (other, left) = pairs(judge_prediction(fits, 4.0))
     assert (own, other) == (code, 'validation')
-    assert said.startswith(f'{text}: so corrected, {share:.3g} % of the torque is left over instead of')
+    assert said.startswith(f'{text}: corrected, the residual is {share:.3g} % of the torque instead of')
     assert f' {overall:.3g} %; correct the recording' in said
-    assert left.startswith(f'{overall:.3g} % of the torque in motion is left over, 4 % in training')
+    assert left.startswith(f'the residual is {overall:.3g} % of the torque in motion, 4 % in training')
     (_, (_, without)) = pairs(judge_prediction(fits))
-    assert f'{overall:.3g} % of the torque in motion is left over: look' in without
+    assert f'{overall:.3g} % of the torque in motion: ' in without
 
 
 def test_reverse_order_is_named(motion):
     fits = [fit_of(p[:, ::-1] + np.where(dq > 0, noise, 0.0), p, dq) for p, dq, noise in motion]
     # of three joints, the reverse is the first and the last swapped, which is found before it
-    assert pairs(judge_prediction(fits))[0][1].startswith('the torques of a and c are swapped: so corrected, ')
+    assert pairs(judge_prediction(fits))[0][1].startswith('the torques of a and c are swapped: corrected, ')
 
 
 def test_as_good_as_the_training_needs_no_explanation(motion):

@@ -51,10 +51,8 @@ class FrictionSettings(Settings):
         'method': 'friction is read from plateaus of speed; for any motion use joint-dynamics identify'
     }
 
-    model: str = setting(
-        'auto', 'map over speed; auto: the best that the number of speeds allows', choices=('auto', *MODELS)
-    )
-    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
+    model: str = setting('auto', 'friction over speed; auto: selected by BIC', choices=('auto', *MODELS))
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'criteria of constant speed, see below')
 
 
 def identify_friction(
@@ -173,17 +171,17 @@ def _add_reasons(
         )
         result.reasons.append(
             f'the torque changes by {abs(steepest.trend):.2g} N·m along a plateau whose mean is {steepest.torque:.2g}'
-            f' N·m: gravity is left in; {left_in}'
+            f' N·m: gravity remains in the torque; {left_in}'
         )
     if best.at_bound:
         result.warnings.append(
-            f'{", ".join(best.at_bound)} at a bound of the fit: too few slow plateaus to tell the Stribeck part'
+            f'{", ".join(best.at_bound)} at a bound of the fit: too few slow plateaus for the Stribeck part'
         )
     temperatures = [item.temperature for item in plateaus if item.temperature is not None]
     if temperatures and np.ptp(temperatures) > 5.0:
         result.warnings.append(
-            f'the joint temperature spans {np.ptp(temperatures):.1f} °C over the plateaus: part of it is in the'
-            ' speed map'
+            f'the joint temperature spans {np.ptp(temperatures):.1f} °C over the plateaus, and its effect is part '
+            'of the speed map'
         )
     values = best.values
     if 'F_V1' in values and values['F_V1'].value < 0 and 'F_V2' not in values:

@@ -56,7 +56,7 @@ class HysteresisSettings(Settings):
     operators: int = setting(4, 'of the Maxwell-slip model', lower=1, upper=100)
     estimation_fraction: float = setting(
         0.4,
-        'share of the samples of one recording used for the fit, the rest validates; of several the last validates',
+        'share of one recording used for the fit, the rest validates; of several recordings the last validates',
         above=0,
         upper=1,
     )
@@ -137,8 +137,7 @@ def _positive(maps: TransmissionMaps, result: JointTestResult) -> PeriodicMap:
     typical = float(np.median(table[maps.covered])) if maps.covered.any() else 0.0
     if not typical > 0:
         raise NotReliableError(
-            f'{result.joint}: the backlash comes out as {typical:.3g} rad: the deformation is larger against the motion'
-            ' than with it; is the sign of theta or q right?'
+            f'{result.joint}: expected a backlash above 0, found {typical:.3g} rad: check the signs of theta and q'
         )
     low = table[maps.covered] < 0.05 * typical
     if np.any(low):

@@ -54,12 +54,12 @@ class LoadSettings(Settings):
 
     form: str = setting(
         'auto',
-        "auto: linear or quadratic, whichever leaves the smaller residual; quadrants: Hamon's, from any motion",
+        "auto: linear or quadratic, by the smaller residual; quadrants: Hamon's, from any motion",
         choices=('auto', *FORMS, 'quadrants'),
     )
     dq_s: float | None = setting(None, 'speed constant of the quadrants', 'rad/s', above=0, none='searched for')
     gravity_error: bool = setting(True, 'also fit an error of the load torque')
-    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'criteria of constant speed, see below')
 
 
 def identify_load(
@@ -129,8 +129,8 @@ def identify_load(
         error = result.parameters['gravity_error']
         if error.std is not None and abs(error.value) > max(3 * error.std, 0.02):
             result.warnings.append(
-                f'the load torque itself is {100 * error.value:+.1f} % off (mass, or drive gain); taken out of the'
-                ' friction'
+                f'the load torque itself is {100 * error.value:+.1f} % off (mass, or drive gain); the friction is '
+                'corrected for it'
             )
     _plot(result, rows, y, fit, form)
     values = {key: result.parameters[key] for key in ('F_C0', name)} | {'tau_max': Value(largest, None, 'N·m')}

@@ -154,8 +154,8 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
 def _never_constant(recordings: Sequence[JointData], settings: PlateauSettings) -> str:
     return (
         f'{", ".join(data.name for data in recordings)}: {recordings[0].joint} has no stretch of constant speed of at '
-        f'least {settings.min_duration:g} s above {settings.min_speed:g} rad/s; record constant speeds, or identify'
-        ' friction from any motion with joint-dynamics identify'
+        f'least {settings.min_duration:g} s above {settings.min_speed:g} rad/s; record constant speeds, or use '
+        'joint-dynamics identify with any motion'
     )
 
 

@@ -52,7 +52,7 @@ class TemperatureSettings(Settings):
     T_min: float = setting(T_MIN, 'lower bound of T in the term', '°C', above=0)
     T_max: float = setting(T_MAX, 'upper bound of T in the term', '°C', above=0)
     cubic: bool = setting(True, 'fit the term T⁻³ too; an insignificant one is dropped, with a warning')
-    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'criteria of constant speed, see below')
 
     def check(self) -> None:
         """Check that the bounds leave room."""

@@ -61,7 +61,7 @@ class TransmissionSettings(Settings):
     SECTION = 'transmission'
 
     harmonics: int = setting(6, 'harmonics of the kinematic error', lower=1, upper=12)
-    loaded: float = setting(0.15, 'load that counts as one, as a share of the largest', lower=0, below=1)
+    loaded: float = setting(0.15, 'smallest load counted as loaded, as a share of the largest', lower=0, below=1)
     f_dyn: float = setting(
         10.0, 'bandwidth of the motion; signals are low-passed at 2 f_dyn', 'Hz', lower=0.01, upper=10_000
     )

@@ -157,7 +157,7 @@ def _step(path: Causes, unproved: dict[tuple[Any, ...], str]) -> Causes | None:
             unproved.pop(_corrects(reason), None)
             mend = path.mend.then(best.mend, names)
             return replace(path, last=corrected, reasons=[*path.reasons, reason], mend=mend)
-        unproved[_corrects(reason)] = f'{reason} (data that took no part are predicted no better so)'
+        unproved[_corrects(reason)] = f'{reason} (it does not improve the prediction of unseen data)'
     return None
 
 

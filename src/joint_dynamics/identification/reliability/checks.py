@@ -106,7 +106,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     inferred = sorted([*causes.reasons, *units, *left], key=lambda reason: reason.code != 'torque_unrelated')
     notes = list(causes.unproved)
     if placeholder:
-        notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): nothing is judged by them')
+        notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): they are ignored')
     return CheckResult(
         without_duplicates([*own, *inferred]),
         notes,

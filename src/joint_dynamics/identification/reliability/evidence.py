@@ -261,8 +261,8 @@ _REMEDY = {
     'gravity': 'state what `effort` is (recording.torque_without_gravity)',
     'mounting': 'correct robot.mounting',
     'time_reversed': 'correct the time stamps',
-    'payload_mixed': 'identify them apart, or give those with the payload as --loaded',
-    'recordings_differ': 'look whether the robot and its signs were the same, or identify them apart',
+    'payload_mixed': 'identify them separately, or give those with the payload as --loaded',
+    'recordings_differ': 'check that robot and signs were the same, or identify the recordings separately',
 }
 """Remedies of explanations without a correction of their own."""
 
@@ -313,8 +313,8 @@ class Explanation:
         remedy = _REMEDY.get(self.code, f'correct the recording, or state {settings}')
         return Reason(
             self.code,
-            f'{self.text}: that explains the torques clearly better ({before:.3g} % of the torque of {self.names[j]} '
-            f'left over would become {after:.3g} %; log-likelihood +{self.gain:.0f}); {remedy}',
+            f'{self.text}: this explains the torques significantly better (residual of {self.names[j]} '
+            f'{after:.3g} % instead of {before:.3g} %; log-likelihood +{self.gain:.0f}); {remedy}',
             mend=config if self.mounting is None else {'robot': {'mounting': list(self.mounting)}},
             joints=() if self.mend is None else self.mend.joints,
         )

@@ -103,8 +103,8 @@ def judge_prediction(
         reasons.append(
             Reason(
                 best.code,
-                f'{best.text}: so corrected, {share:.3g} % of the torque is left over instead of {overall:.3g} %; '
-                'correct the recording, or take the description that belongs to it',
+                f'{best.text}: corrected, the residual is {share:.3g} % of the torque instead of {overall:.3g} %; '
+                'correct the recording, or use its own description',
             )
         )
     if not overall > min(
@@ -115,12 +115,12 @@ def judge_prediction(
     reasons.append(
         Reason(
             'validation',
-            f'{overall:.3g} % of the torque in motion is left over{against}: '
+            f'the residual is {overall:.3g} % of the torque in motion{against}: '
             + (
-                f'deviations of the parameters explain {deviation:.3g} %; train on motions more like this one'
+                f'deviations of the parameters explain {deviation:.3g} %; train on motions like this one'
                 if deviation > thresholds.EXPLAINED_SHARE * overall
-                else 'look whether robot, payload, mounting and units are those of the training, or train on motions '
-                'more like this one'
+                else 'check that robot, payload, mounting and units are those of the training, or train on motions '
+                'like this one'
             ),
         )
     )

@@ -64,8 +64,8 @@ def residual_reasons(
         reasons.append(
             Reason(
                 'torque_unrelated',
-                f'the torque has little to do with the motion (left over of its variation: {listed}): look whether '
-                'effort was measured, and whether robot and joints are the right ones',
+                f'the torque hardly depends on the motion (residual, in % of its variation: {listed}): check that '
+                'effort was measured, and that robot and joints are right',
                 joints=tuple(names[j] for j in unrelated),
             )
         )
@@ -77,8 +77,8 @@ def residual_reasons(
         reasons.append(
             Reason(
                 'residual',
-                f'more torque is left over than details of friction make ({listed} of its variation): look whether '
-                'robot, joints, units and mounting are the right ones',
+                f'the residual is larger than details of friction explain ({listed} of its variation): check robot, '
+                'joints, units and mounting',
             )
         )
     free = normal.free(samples.tau)
@@ -91,8 +91,8 @@ def residual_reasons(
         reasons.append(
             Reason(
                 'friction_sign' if wrong else 'negative_inertia',
-                f'{impossible} would explain the torques clearly better (log-likelihood +{lost:.0f}), '
-                'which no robot has: look at the signs of efforts and positions, and at the time',
+                f'{impossible} would explain the torques significantly better (log-likelihood +{lost:.0f}), but no '
+                'robot has them: check the signs of efforts and positions, and the time stamps',
             )
         )
     return reasons
@@ -147,7 +147,7 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
                 'current',
                 f'no effort reaches {100 * thresholds.SMALL_TORQUE_SHARE:g} % of its limit in the robot file (largest: '
                 f'{100 * float((largest / rated).max()):.2g} %): '
-                'look whether it is a current (then give drive gains), or in another unit than N·m',
+                'check whether it is a current (then give drive gains), or in another unit than N·m',
             )
         ]
     known = model.parameters is not None and np.any(model.parameters)
@@ -163,8 +163,8 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
         return [
             Reason(
                 'current',
-                f'the efforts are these many times what the inertials of the robot file let expect: {listed}; look '
-                'whether they are currents (then give drive gains), or in another unit than N·m',
+                f'the efforts differ from those expected by the inertials of the robot file by these factors: '
+                f'{listed}; check whether they are currents (then give drive gains), or in another unit than N·m',
             )
         ]
     return []
