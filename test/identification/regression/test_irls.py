@@ -70,7 +70,7 @@ def test_gross_outliers_hardly_move_the_parameters(ur, recording, problem):
 def test_clean_data_are_left_alone(problem):
     solution = first_of(problem)
     assert cleaned(problem, solution.chi, gross=1e3)[0] is problem
-    # but for reversals, where the sign of the filtered speed is a sample early or late
+    # except at reversals: the sign of the filtered speed is a sample early or late there
     assert np.mean(cleaned(problem, solution.chi)[1][0]) < 1e-4
 
 

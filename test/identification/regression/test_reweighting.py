@@ -89,7 +89,7 @@ def test_solution_is_of_kept_rows_with_known_columns(problem, first, known):
 
 
 def test_weights_are_those_of_the_normalised_residuals(found):
-    """In the end, but for rows right at the threshold: the last estimate hardly moved."""
+    """Except rows at the threshold: the last estimate hardly moved."""
     again = []
     for block in found.problem.blocks():
         residual = block.tau - np.einsum('jbs,b->js', block.rows, found.solution.chi)

@@ -190,7 +190,7 @@ def test_stamps_in_another_unit_are_named_without_a_solution(factor, good):
 
 @pytest.mark.parametrize('share', [1.5, 4.0])
 def test_what_no_friction_explains_is_always_a_reason(share, good):
-    """An arm that drags on the floor: random forces at the tip, against the motion and as large as the torque."""
+    """An arm that drags on the floor: random forces at the tip, against the motion, of the size of the torque."""
     model, (recording,) = good('ur')
     recording = thinned(recording, 2)
     rng = np.random.default_rng(3)

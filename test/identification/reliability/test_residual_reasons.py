@@ -188,7 +188,7 @@ def test_white_noise_is_found_within_its_scatter(sensed):
 def test_noise_of_a_joint_with_hardly_any_torque_is_no_reason(sensed, told):
     """40 % of the first joint's torque in the band is noise: it was `residual`, as a slow Panda's was.
 
-    As much that is not noise is one: a torque that swings with neither motion nor friction.
+    A swinging torque of the same size, without relation to motion or friction, is one.
     """
     model, recording = sensed
     _, plan = observations_of([recording])

@@ -310,7 +310,7 @@ def test_spikes_of_a_position_are_counted():
         text,
     )
     assert float(found.group(1)) == pytest.approx(2.0, rel=0.02)
-    # ten times as far as the joint goes in three samples is needed, and more than a milliradian
+    # a spike is ten times the way of the joint in three samples, and more than a milliradian
     spiky = q.copy()
     spiky[places, 1] -= 0.1
     assert 'spikes' not in said(recording(spiky))

@@ -243,7 +243,7 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Explan
     last = np.arange(len(model.parameter_names))[link_columns(model.n - 1)]
     payload = regressor_columns(samples, model, independent=last)[:, : len(INERTIAL)]
     explanations = []
-    # of two recordings, one is enough: the other has less of what this one has more
+    # of two recordings, one is enough: the other differs by the negative
     for index in range(len(names) == 2, len(names) if len(names) > 1 else 0):
         name, where = names[index], samples.part == index
         normal = alternatives.normal.beside(np.concatenate([alternatives.rows, payload * where], axis=1))
