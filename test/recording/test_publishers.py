@@ -90,6 +90,24 @@ def test_coarse_stamps_keep_the_last_sample_and_count_the_others():
     np.testing.assert_allclose(recording.q[10:-10], arm(recording.time)[10:-10], atol=2e-3 * 3.0)
 
 
+def test_stamps_of_a_clock_that_stands_still_are_one_publisher():
+    """Simulated time reaches a busy machine late: some samples get the stamp of the one before."""
+    rng = np.random.default_rng(3)
+
+    def rough(time):
+        return 20 * arm(time) + rng.normal(scale=2.0, size=(len(time), 3))
+
+    held = rng.random(2000) < 0.2
+    messages = []
+    for quantity, values in (('q', arm), ('tau', rough)):
+        stamp = 0.0
+        for late, (t, *rest) in zip(held, samples(500, 4, values, quantity=quantity), strict=True):
+            stamp = stamp if late else t
+            messages.append((stamp, *rest))
+    recording = recorded(messages)
+    np.testing.assert_allclose(recording.q[10:-10], arm(recording.time)[10:-10], atol=2e-3 * 8 * 3.0)
+
+
 @pytest.mark.parametrize('rate', [50, 100, 500, 4000])
 def test_coarse_encoders_spikes_and_noise_are_one_publisher(rate):
     rng = np.random.default_rng(rate)
