@@ -22,10 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from joint_dynamics.report.figure import Figure, Panel, Series
-from joint_dynamics.report.figure_html import STEPS, Packer, figure_html
-from joint_dynamics.report.html import Report
-from joint_dynamics.report.svg import HALF, WIDTH, Interval
+from joint_dynamics.report.figure import STEPS, Figure, Packer, Panel, Series, figure_html
+from joint_dynamics.report.html import HALF, WIDTH, Interval, Report
 
 
 def test_a_page_holds_every_sample_of_every_series(held, unpack):

@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.documents import check_regular, parse_yaml, read_text
+from joint_dynamics.documents import check_file, parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import JOINT_STATE, TEMPERATURE, absolute, topic_regex
 from joint_dynamics.recording.joint_state_bytes import JointStateReader
@@ -241,7 +241,7 @@ def _opened(path: Path) -> _McapBag | _RosbagsBag:
     information = document['rosbag2_bagfile_information']
     files = [path / name for name in information['relative_file_paths']]
     for file in files:
-        check_regular(file, file.name)
+        check_file(file, file.name)
     mode = str(information.get('compression_mode', '')).lower()
     if information['storage_identifier'] != 'mcap' or mode in ('file', 'message'):
         return _RosbagsBag(path)

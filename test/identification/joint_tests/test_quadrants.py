@@ -176,17 +176,6 @@ def test_samples_outside_stiction_are_far_from_every_change():
     assert 50 < sum(expected) < 550
 
 
-def test_quadrants_that_cannot_be_fitted(refused):
-    X, v = np.ones((9, 2)), np.ones(9)
-    assert 'only 0 samples move faster' in refused(NotReliableError, outside_stiction, X, 1e-3 * v, v, 5e-3, 8)
-    t = np.linspace(0, 40, 2000)
-    dq, load_torque = np.sin(1.1 * t), 30.0 + 5.0 * np.sin(0.3 * t)
-    for side, word in ((1.0, 'motor'), (-1.0, 'motor')):
-        tau = side * load_torque + 2.0 * np.sign(dq)
-        message = refused(NotReliableError, fit_quadrants, side * load_torque[:, None], dq, tau, ('load',))
-        assert f'the {word} quadrants are driven in one direction only' in message
-
-
 def test_load_quadrants_that_are_not_there(signals):
     rng = np.random.default_rng(6)
     theta = 1.5 * np.sin(0.9 * T) + 0.4 * np.sin(2.2 * T)

@@ -57,7 +57,7 @@ def test_from_motion_on_the_link_side_within_two_percent(moving):
     for k in (0, 1):
         assert abs(result.parameters[f'alpha_{k + 1}'].value / joint.stiffness[k] - 1) < 0.02
     assert abs(result.parameters['lost_motion'].value - 1) < 0.05
-    # Without the lost motion the backlash remains, as large as the deformation itself.
+    # The backlash is as large as the deformation itself.
     alone = identify_stiffness([data], kinematic_error=error)
     assert alone.quality['fit_percent'] < result.quality['fit_percent'] - 20
 

@@ -14,9 +14,10 @@
 
 """Friction against load and against temperature, at constant speeds.
 
-Both terms add to the friction of each speed: F_Cl |τ_J| or F_C1 τ_J² times sgn ω [M4 eq 26-27, M6 eq 19-20], and
-sgn(ω) √|ω| (F_T1 (T − T_0) + F_T2 (T⁻³ − T_0⁻³)) [M4 eq 28, M6 eq 11 corrected]. Without a friction description the
-friction of every speed in both directions is unknown, too; an error in a speed map then has no effect on the terms.
+The load term is F_Cl |τ_J| or F_C1 τ_J² times sgn ω [M4 eq 26-27, M6 eq 19-20]. The temperature term is
+sgn(ω) √|ω| (F_T1 (T − T_0) + F_T2 (T⁻³ − T_0⁻³)) [M4 eq 28, M6 eq 11 corrected].
+Without a friction description the friction of every speed in both directions is fitted, too. An error in a speed map
+then has no effect on the terms.
 """
 
 from __future__ import annotations

@@ -152,8 +152,8 @@ def fit_quadrants(rigid: FloatArray, dq: FloatArray, tau: FloatArray, names: Seq
     Raises
     ------
     NotReliableError
-        Where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are
-        collinear, and where the samples do not determine the parameters.
+        For a motion that does not pass the vertical: c_m, c_g and τ_off are then collinear. And for samples that do not
+        determine the parameters.
     """
     used = outside_stiction(rigid, dq, tau)
     X, v, y = rigid[used], dq[used], tau[used]
