@@ -84,18 +84,22 @@ def test_dangerous_documents_are_one_short_error(parse, text):
         (parse_yaml, 'x: [{a: {b: 1}, c: 2, a: 3}]', "'a'"),
         (parse_yaml, 'x: &n mass\n*n : 1\nmass: 2', "'mass'"),
         (parse_yaml, '? &n mass\n: 1\nb: {*n : 1, *n : 2}', "'mass'"),
+        (parse_yaml, 'mode: 0777', '511'),
+        (parse_yaml, 'time: 1:30:00', '5400'),
+        (parse_yaml, 'gain: [1_0.5]', '10.5'),
         (parse_json, '{"a": 1, "b": {"b": 2}, "b": 3}', "'b'"),
     ],
 )
-def test_repeated_keys_are_named(parse, text, named):
+def test_repeated_keys_and_surprising_numbers_are_named(parse, text, named):
     with pytest.raises(JointDynamicsError) as caught:
         parse(text, 'thing')
     assert str(caught.value).startswith('thing: ') and named in str(caught.value)
 
 
-def test_like_keys_of_different_mappings_are_read():
-    found = parse_yaml('e: [a, a]\nf: {a: 1}\ng: {a: 2}', 'thing')
-    assert [found[key] for key in 'efg'] == [['a', 'a'], {'a': 1}, {'a': 2}]
+def test_similar_yaml_is_read():
+    text = 'a: "0777"\nb: \'1:30:00\'\nc: 0.5\nd: 0\ne: [a, a]\nf: {a: 1}\ng: {a: 2}\nh: 2026-01-02\ni: 1e-3\nj: v_1_0'
+    found = parse_yaml(text, 'thing')
+    assert [found[key] for key in 'abcdejfg'] == ['0777', '1:30:00', 0.5, 0, ['a', 'a'], 'v_1_0', {'a': 1}, {'a': 2}]
     merged = parse_yaml('a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: &c {<<: *a, y: 5}\nd: {<<: *c}', 'thing')
     assert (merged['b'], merged['d']) == ({'x': 3, 'y': 2}, {'x': 1, 'y': 5})
 

@@ -22,6 +22,7 @@ recursion and memory: depth, nodes, and the expansion of aliases.
 from __future__ import annotations
 
 import json
+import re
 import stat
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -39,6 +40,8 @@ MAX_NAME = 100  # characters of a name; ROS has 255 for a whole topic
 _LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 # Errors of PyYAML's constructors beside its own, for text such as `!!int ''`, `2026-13-40` or 5,000 digits.
 _CONSTRUCTION = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+# Text that YAML 1.1 reads as a surprising number: 0777 as 511, 1:30:00 as 5400, 1_0.5 as 10.5.
+_STRANGE_NUMBER = re.compile(r'[-+]?(0[0-7_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9][0-9.]*_[0-9_.e+-]*)')
 
 
 def check_file(path: Path, what: str, max_bytes: int | None = None) -> None:
@@ -220,7 +223,7 @@ class _EachKeyOnce(_LOADER):  # type: ignore[misc]
 
 
 def _check_yaml(text: str, what: str, max_nodes: int) -> None:
-    """Refuse a document that is too deep or expands to too much; without recursion."""
+    """Refuse a document that is too deep, expands to too much, or has an ambiguous number; without recursion."""
     anchors: dict[str | None, tuple[int, int]] = {}  # values and levels of a complete value
     open_: list[tuple[str | None, int]] = []  # anchor of each open collection, and the values before it
     levels: list[int] = []  # of each open collection, as far as it was read
@@ -241,6 +244,11 @@ def _check_yaml(text: str, what: str, max_nodes: int) -> None:
             size, depth = anchors[anchor]
             count += size
         elif isinstance(event, yaml.ScalarEvent):
+            if event.implicit[0] and _STRANGE_NUMBER.fullmatch(event.value):
+                raise JointDynamicsError(
+                    f'{what}: expected decimal numbers, found {event.value[:40]}, which YAML reads as '
+                    f'{yaml.safe_load(event.value[:40])!r}: write that, or quote it where it is text'
+                )
             anchors[anchor] = 1, 0
             count += 1
         if levels:
