@@ -131,14 +131,6 @@ def test_a_loop_is_drawn_in_time(browser, pages):
     assert browser.problems == []
 
 
-def test_colours_follow_the_system(browser, pages):
-    ground = []
-    for colours in ('light', 'dark', 'light'):
-        browser.show(pages['excitation'], colours=colours)
-        ground.append(browser.run('getComputedStyle(document.body).backgroundColor'))
-    assert ground[0] == ground[2] != ground[1]
-
-
 def scales(figure=0):
     """Expression: the visible ranges of the axes of time of a figure, by what its axes show."""
     return (

@@ -26,23 +26,6 @@ from joint_dynamics.report.figure import STEPS, Figure, Packer, Panel, Series, f
 from joint_dynamics.report.html import HALF, WIDTH, Interval, Report
 
 
-def test_a_page_holds_every_sample_of_every_series(held, unpack):
-    rng = np.random.default_rng(0)
-    time = np.arange(30_000) / 1000.0
-    measured, predicted = rng.normal(size=(2, 30_000))
-    series = [Series('measured', measured, 'measured'), Series('predicted', predicted, 'predicted')]
-    residual = Series('residual', measured - predicted, 'residual', difference_of=(0, 1))
-    panels = [Panel('elbow', 'N·m', series, time, joined=True), Panel('', 'N·m', [residual], time)]
-    specification, text = held(figure_html(Figure(panels, 'time [s]', linked=True), 'a caption', 'f1'))
-    panel, below = specification['panels']
-    assert specification['linked']
-    assert np.allclose(unpack(panel['x'], text), time, atol=1e-9)
-    for row, values in zip(panel['series'], (measured, predicted), strict=False):
-        assert np.abs(unpack(row['y'], text) - values).max() <= 0.51 * row['y']['step']
-    assert below['series'][0]['difference'] == [0, 1]
-    assert 'y' not in below['series'][0]
-
-
 def test_series_keep_their_own_abscissae(held, unpack):
     x = np.array([1.0, 2.0, 4.0])
     points = Series('samples', np.array([10.0, 20.0]), 'first', np.array([3.0, 2.0]), 'points')

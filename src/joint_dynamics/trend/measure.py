@@ -115,8 +115,8 @@ def measure_recording(
             figures.append(Figure(name, quantity, known + change, std, known, warm))
         for quantity in ('stiffness', 'backlash'):
             if quantity in found:
-                known = _level(part[quantity])[0] if quantity in part else None
-                figures.append(Figure(name, quantity, *_level(found[quantity]), known, warm))
+                described = _level(part[quantity])[0] if quantity in part else None
+                figures.append(Figure(name, quantity, *_level(found[quantity]), described, warm))
     return figures
 
 

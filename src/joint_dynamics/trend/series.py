@@ -121,7 +121,8 @@ def _candidates(root: Path, skipped: Path | None) -> Iterator[Path]:
 def _date_of(path: Path, parts: tuple[str, ...]) -> datetime.datetime:
     for match in (match for part in reversed(parts) for match in reversed([*DATE.finditer(part)])):
         with contextlib.suppress(ValueError):  # such as 2026-02-30
-            return datetime.datetime(*(int(number or 0) for number in match.groups()), tzinfo=datetime.timezone.utc)
+            year, month, day, hour, minute, second = (int(number or 0) for number in match.groups())
+            return datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.timezone.utc)
     raise JointDynamicsError(f'{path}: expected a date in its path, as 2026-03-01 or 20260301_1430, found none')
 
 
@@ -211,12 +212,13 @@ def series_of(measured: Sequence[tuple[Run, Sequence[Figure]]]) -> list[Series]:
         for figure in found:
             points.setdefault((run.robot, figure.joint, figure.quantity), []).append((run, figure))
     series = []
-    for names, rows in points.items():
+    for (robot, joint, quantity), rows in points.items():
         runs, figures = zip(*rows, strict=True)
         # None becomes NaN.
-        numbers = np.array([(each.value, each.std, each.temperature) for each in figures], dtype=float).T
+        numbers = np.array([(each.value, each.std, each.temperature) for each in figures], dtype=float)
         reference = next((each.reference for each in figures if each.reference is not None), None)
-        series.append(Series(*names, runs, *numbers, reference))
+        values, deviations, temperatures = numbers.T
+        series.append(Series(robot, joint, quantity, runs, values, deviations, temperatures, reference))
     return series
 
 

@@ -147,14 +147,13 @@ def test_maps_of_kinematic_error_and_backlash_come_back_exactly(of_speed):
         omega, q=lambda theta, w: theta - table(error, theta) - np.sign(w) * table(width, theta) - load / 1e4,
         tau_J=load,
     )  # fmt: skip
-    direction, travel = travel_since_reversal(data)
-    np.testing.assert_array_equal(direction, np.sign(omega))
-    np.testing.assert_allclose(travel, np.abs(data.theta - np.where(omega > 0, 0.0, data.theta[800])))
+    _, travel = travel_since_reversal(data)
     maps = fit_transmission_maps([data], points, settle=1e-3, stiffness=stiffness)
     np.testing.assert_allclose(maps.kinematic_error.tables[0], error, atol=2e-6)
     np.testing.assert_allclose(maps.backlash.tables[0], width, atol=2e-6)
     assert maps.covered.all() and maps.residual_rms < 1e-6
     np.testing.assert_array_equal(maps.engaged[0], travel > 1e-3)
+    # With the deformation of the load, of 0.1 mrad as a root mean square, in it.
     assert fit_transmission_maps([data], points, settle=1e-3).residual_rms > 5e-5
     # engaged later than asked for where the backlash found is wider than that
     wide = fit_transmission_maps([data], points, settle=1e-5, stiffness=stiffness)

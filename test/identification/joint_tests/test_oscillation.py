@@ -129,19 +129,11 @@ def test_recordings_weigh_by_their_deviations():
     alone = [identify_damping([one], settings).parameters for one in runs]
     rate, std = np.array([[one['decay_rate'].value, one['decay_rate'].std] for one in alone]).T
     assert abs(np.log(std[1] / std[0])) > 0.1
-    result = identify_damping(runs, settings)
-    value = result.parameters
+    value = identify_damping(runs, settings).parameters
     mean = np.sum(rate / std**2) / np.sum(1 / std**2)
     spread = max(np.sum(1 / std**2) ** -0.5, abs(rate[1] - rate[0]) / 2)
     np.testing.assert_allclose([value['decay_rate'].value, value['decay_rate'].std], [mean, spread], rtol=1e-9)
     np.testing.assert_allclose([value['D'].value, value['D'].std], [1.8 * mean, 1.8 * spread], rtol=1e-9)
-    assert value['frequency'].value == pytest.approx(np.mean([one['frequency'].value for one in alone]), rel=1e-9)
-    assert result.quality['damping_ratio'] == pytest.approx(mean / (2 * np.pi * value['frequency'].value))
-    assert result.document == {
-        'damping': {'value': value['D'].value, 'std': value['D'].std, 'unit': 'N·m·s/rad', 'method': 'free oscillation'}
-    }
-    for k, one in enumerate(result.plots[0].series[1::2]):
-        np.testing.assert_allclose(one.y / one.y[0], np.exp(-rate[k] * (one.x - one.x[0])), rtol=1e-9)
 
 
 T = 1e-3 * np.arange(12000)
