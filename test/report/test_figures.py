@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from joint_dynamics.report.figure import STEPS, Figure, Packer, Panel, Series, figure_html
-from joint_dynamics.report.html import HALF, WIDTH, Interval, Report
+from joint_dynamics.report.html import HALF, WIDTH, Interval, Report, add_values
 
 
 def test_series_keep_their_own_abscissae(held, unpack):
@@ -51,6 +51,15 @@ def test_text_of_others_cannot_leave_its_place():
     report.add_figure(figure, bad)
     assert 'alert(1)</script>' not in report.to_html().replace('&lt;', '')
     assert '<script>alert' not in report.to_html()
+
+
+def test_an_entry_becomes_tables_with_readable_names():
+    report = Report('a')
+    entry = {'models': [{'fit_percent': 91.5}, {'fit_percent': 98.0}], 'joints': {'j_1': {'largest_load': 3.0}}}
+    add_values(report, {**entry, 'load_source': 'robot model'})
+    page = report.to_html()
+    assert re.findall(r'<th[^>]*>([^<]+)</th>', page) == ['fit percent', 'largest load', 'value']
+    assert '<td class="text">load source</td><td class="text">robot model</td>' in page
 
 
 def test_interval_with_zero_reaches_the_edge():

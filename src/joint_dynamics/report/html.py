@@ -272,7 +272,7 @@ def add_values(report: Report, entry: Mapping[str, Any], caption: str = '') -> N
 
 def _add_rows(report: Report, rows: list[dict[str, Any]], caption: str = '') -> None:
     headers = list(dict.fromkeys(key for row in rows for key in row))
-    report.add_table([*map(_words, headers)], [[row.get(key) for key in headers] for row in rows], caption)
+    report.add_table([*map(_plain, headers)], [[row.get(key) for key in headers] for row in rows], caption)
 
 
 def _plain(name: str) -> str:
