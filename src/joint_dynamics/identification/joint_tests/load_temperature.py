@@ -29,6 +29,7 @@ from typing import ClassVar
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, steady_rows
 from joint_dynamics.identification.joint_tests.quadrants import identify_quadrants
@@ -210,12 +211,13 @@ def identify_temperature(
         y = y - base.static(rows.speed[:, None], np.nan_to_num(rows.load)[:, None])[:, 0]
         columns['F_T0'] = root
     result = JointTestResult('temperature', recordings[0].joint)
-    fit = least_squares(np.column_stack([*columns.values()]), y, [*columns])
-    if abs(fit['F_T2']) < 2 * fit.deviation('F_T2'):
-        result.warnings.append(
-            f'the T⁻³ term, {fit["F_T2"]:.3g} ± {fit.deviation("F_T2"):.2g}, is not significant over '
-            f'{T.min():.1f} to {T.max():.1f} °C; dropped'
-        )
+    try:
+        fit = least_squares(np.column_stack([*columns.values()]), y, [*columns])
+        cubic = abs(fit['F_T2']) >= 2 * fit.deviation('F_T2')
+    except NotReliableError:  # such as two temperatures alone
+        cubic = False
+    if not cubic:
+        result.warnings.append(f'the T⁻³ term is not significant over {T.min():.1f} to {T.max():.1f} °C; it is dropped')
         del columns['F_T2']
         fit = least_squares(np.column_stack([*columns.values()]), y, [*columns])
     result.take(fit, {**TEMPERATURE_UNITS, 'F_T0': 'N·m·√(s/rad)'})
