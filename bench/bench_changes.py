@@ -242,11 +242,11 @@ def one(arguments):
 def tabulate(runs):
     """Count the reports by kind of change, and keep the table."""
     counts = (
-        'runs', 'named within 10 s', 'within 5 % in time', 'within two deviations', 'runs with a false name',
-        'with a false contact', 'push felt',
+        'runs', 'reported within 10 s', 'within 5 % in time', 'within two deviations', 'with a false report',
+        'with a false contact', 'push detected',
     )  # fmt: skip
     table = Table(
-        'changes', 'named', f'What was named, of {len(runs)} runs', dict.fromkeys(('what changed', *counts), '')
+        'changes', 'named', f'Changes reported, of {len(runs)} runs', dict.fromkeys(('what changed', *counts), '')
     )
     for kind in dict.fromkeys(KINDS):
         these = [run for run in runs if run.kind == kind]

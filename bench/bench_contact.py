@@ -127,9 +127,9 @@ def main(seeds=()):
             'payload, kg': '.1f',
             '°C': '.0f',
             'false alarms': '',
-            **dict.fromkeys(('felt within 100 ms, %', '400 ms, %'), '.1f'),
-            'median, ms': '.0f',
-            'of those of 3 N·m and more, within 100 ms, %': '.1f',
+            **dict.fromkeys(('detected within 100 ms, %', 'within 400 ms, %'), '.1f'),
+            'median delay, ms': '.0f',
+            'of pushes above 3 N·m, within 100 ms, %': '.1f',
         },
     )
     found = []

@@ -184,8 +184,8 @@ def adaptation():
     table = Table(
         'control',
         'adaptation',
-        'Waypoint cycle, friction α held at its start and adapted: mean squares of the torque that the feedforward '
-        'leaves to the PID, and of the tracking error',
+        'Waypoint cycle, friction α held at its start and adapted: mean squares of the torque of the PID and of the '
+        'tracking error',
         {
             'case': '',
             **dict.fromkeys(('torque held, (N·m)²', 'adapted, (N·m)²'), '.2f'),

@@ -92,7 +92,7 @@ CYCLE = Table(
 HANDOVER = Table(
     'controller_manager',
     'handover',
-    'Feedforward goes and comes on the simulated arm at rest',
+    'Feedforward switched off and on, simulated arm at rest',
     {'switch': '', 'largest change of torque in a period, N·m': '.2f', 'moved, mrad': '.1f', 'fastest, rad/s': '.2f'},
 )
 TRACKING = Table(

@@ -34,8 +34,8 @@ from joint_dynamics.identification import IdentificationSettings, identify
 SEEDS = range(int(os.environ.get('SEEDS', '20')))
 MAX_INFLATION = 1e3  # √VIF above which the data do not show a parameter
 LAWS = {
-    'none': ('none', 0.0, ()),
-    'none, noise correlated by 0.9': ('none', 0.9, ()),
+    'no further friction': ('none', 0.0, ()),
+    'no further friction, noise correlated by 0.9': ('none', 0.9, ()),
     'load': ('load', 0.0, ()),
     '√speed': ('√speed', 0.0, ('Fv', 'Fc')),
     'Stribeck': ('Stribeck', 0.0, ('Fv', 'Fc')),
@@ -103,17 +103,17 @@ def main():
     table = Table(
         'deviations',
         'coverage',
-        'Base parameters within 1 / 2 / 3 stated deviations, %: of the truth, or of what another recording gives',
+        'Base parameters within 1 / 2 / 3 stated deviations of the truth or of another recording, %',
         {'compared': '', 'Coulomb and viscous friction': '', 'with chosen terms': ''},
     )
-    table.row('two right estimates', *2 * [shares([agreeing()])])
+    table.row('two correct estimates (drawn)', *2 * [shares([agreeing()])])
     for robot, splits in SPLITS.items() if DATA.is_dir() else ():
         kinds = [], []
         for parts in splits:
             runs = [real(robot, *part) for part in parts]
             for kind, results in zip(kinds, both(runs[0][0], [part for _, part in runs]), strict=True):
                 kind.append(scores(*results))
-        table.row(f'{robot.upper()}, disjoint parts', *map(shares, kinds))
+        table.row(f'{robot.upper().replace("GEN", "Gen")}, disjoint parts', *map(shares, kinds))
     for name, (friction, correlation, without) in LAWS.items():
         pairs, truths = ([], []), ([], [])
         for seed in SEEDS:
@@ -122,8 +122,8 @@ def main():
             for pair, true, results in zip(pairs, truths, both(model, [[run] for run in runs]), strict=True):
                 pair += [scores(*two) for two in combinations(results, 2)]
                 true += [scores(result, truth=truth, without=without) for result in results]
-        table.row(f'simulated, further friction: {name}: two recordings', *map(shares, pairs))
-        table.row(f'simulated, further friction: {name}: the truth', *map(shares, truths))
+        table.row(f'simulated, {name}: two recordings', *map(shares, pairs))
+        table.row(f'simulated, {name}: the truth', *map(shares, truths))
     table.keep()
 
 

@@ -139,7 +139,7 @@ def main():
         'errors',
         'Errors of drive gains and payload masses of a simulated TX40-like robot, %',
         {
-            'known of the payload': '',
+            'known part of the payload': '',
             'noise, % of rms current': '.0f',
             **dict.fromkeys(('WLS, rms', 'TLS, rms', 'mixed, rms', 'mixed, largest'), '.2f'),
             'within two deviations': '.0f',

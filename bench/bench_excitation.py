@@ -55,7 +55,7 @@ def value_against_time():
     table = Table(
         'excitation',
         'search',
-        'Condition number of the best motion found within so many seconds',
+        'Condition number of the best motion after a search of some seconds',
         {'robot': '', **{f'{t:g} s': '.2f' for t in INSTANTS}, 'processor time, s': '.0f', 'searches': ''},
     )
     for name, model, settings in cases():

@@ -52,7 +52,7 @@ def main():
     table = Table(
         'identification_methods',
         'unseen',
-        'Torque of moving joints that is left unexplained on recordings not trained on, %',
+        'Residual torque of moving joints on unseen recordings, %',
         {'case': '', **dict.fromkeys(('plain', 'rest', 'default'), '.2f'), 'terms chosen by default': ''},
     )
     settings = (

@@ -36,15 +36,15 @@ COLUMNS = {
     'work, moving joints: residual [%]': 'work_residual_percent',
     'stiffness map as described, NRMSE [%]': 'stiffness_described_nrmse',
     'stiffness map after the work, NRMSE [%]': 'stiffness_nrmse',
-    'friction off as identified [%]': 'friction_identified_percent',
-    'friction off as adapted [%]': 'friction_adapted_percent',
+    'friction error as identified [%]': 'friction_identified_percent',
+    'friction error as adapted [%]': 'friction_adapted_percent',
     'tracking rms, PID alone [mrad]': 'tracking_none_mrad',
     'tracking rms, static friction fed forward [mrad]': 'tracking_static_mrad',
     'tracking rms, adaptive [mrad]': 'tracking_adaptive_mrad',
     'false contacts, share of time [%]': 'contact_percent',
     'worn: stiffness map after the work, NRMSE [%]': 'worn_stiffness_nrmse',
-    'worn: torque MSE that adaptation leaves [%]': 'worn_torque_left_percent',
-    'worn: tracking MSE that adaptation leaves [%]': 'worn_tracking_left_percent',
+    'worn: torque MSE, adapted over not adapted [%]': 'worn_torque_left_percent',
+    'worn: tracking MSE, adapted over not adapted [%]': 'worn_tracking_left_percent',
 }
 
 

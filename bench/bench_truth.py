@@ -111,12 +111,12 @@ def main(seeds=()):
     table = Table(
         'truth',
         'parameters',
-        'Identified parameters beside the truth of simulated UR5e, shares within 1 / 2 / 3 stated deviations in %',
+        'True parameters of a simulated UR5e within 1 / 2 / 3 stated deviations, %',
         {
             'robot': '',
             'bodies and rotors': '',
             'Coulomb and viscous friction': '',
-            'torque of bodies and rotors off, %': '.2f',
+            'torque error of bodies and rotors, %': '.2f',
             'worst joint, %': '.1f',
             'terms chosen': '',
         },

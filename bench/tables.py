@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tables of the benches: printed as they are measured, kept as data, shown on the pages of docs/results.
+"""Tables of the benches: printed as they are measured, kept as data, shown on the pages.
 
 A bench makes a `Table`, adds rows and calls `keep`, which writes it into bench/results/BENCH.json with machine, date
 and versions. `python bench/tables.py` (part of `make docs`) writes every kept table between its markers
@@ -20,7 +20,7 @@ and versions. `python bench/tables.py` (part of `make docs`) writes every kept t
     <!-- table BENCH KEY -->
     <!-- end -->
 
-of a page under docs, on those of docs/results with command, date and machine. Nothing measured is typed into a page.
+of a page under docs, with command and date. Nothing measured is typed into a page.
 """
 
 from __future__ import annotations
@@ -117,23 +117,21 @@ def kept_tables() -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-def markdown(table: dict[str, Any], sourced: bool) -> str:
-    """Return a kept table as Markdown, `sourced` with command, date and machine."""
+def markdown(table: dict[str, Any]) -> str:
+    """Return a kept table as Markdown, with its command and date."""
     names, forms = ([column[part] for column in table['columns']] for part in ('name', 'form'))
     lines = [names, ['---' if form == '' else '---:' for form in forms]]
     lines += [list(written(row, forms)) for row in table['rows']]
     body = '\n'.join('| ' + ' | '.join(cell.replace('|', '\\|') for cell in line) + ' |' for line in lines)
-    versions = ', '.join(f'{name} {number}' for name, number in table['versions'].items())
-    source = f'`{table["command"]}`, {table["date"]}, {table["machine"]}; {versions}'
-    return f'{table["caption"]}:\n\n{body}\n' + (f'\n<small>{source}.</small>\n' if sourced else '')
+    return f'{table["caption"]}:\n\n{body}\n\n<small>`{table["command"]}`, {table["date"]}</small>\n'
 
 
-def filled(page: str, tables: dict[tuple[str, str], dict[str, Any]], sourced: bool) -> str:
+def filled(page: str, tables: dict[tuple[str, str], dict[str, Any]]) -> str:
     """Return a page with the kept tables between its markers, or the command to measure a missing one."""
 
     def shown(at: re.Match[str]) -> str:
         table = tables.get((at[2], at[3]))
-        body = markdown(table, sourced) if table else f'Not measured yet: `python bench/run.py {at[2]}`.\n'
+        body = markdown(table) if table else f'Not measured yet: `python bench/run.py {at[2]}`.\n'
         return f'{at[1]}\n{body}\n{at[4]}'
 
     return MARKED.sub(shown, page)
@@ -145,7 +143,7 @@ def pages() -> Iterator[tuple[Path, str, str]]:
     for path in sorted(DOCS.rglob('*.md')):
         page = path.read_text(encoding='utf-8')
         if MARKED.search(page):
-            yield path, page, filled(page, tables, path.parent.name == 'results')
+            yield path, page, filled(page, tables)
 
 
 def main() -> None:

@@ -115,7 +115,7 @@ BELOW = {
         'robot', 'joint', 'recording', 'excitation', 'description', 'arm', 'identification', 'estimation', 'control',
         'simulation', 'trend', 'settings',
     ],
-    'results/index': ['identification', 'excitation', 'estimation', 'feedforward', 'chain', 'speed', 'papers'],
+    'results/index': ['chain', 'speed', 'papers'],
 }  # fmt: skip
 
 

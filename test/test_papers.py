@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The pages of docs/results have the kept figures, and quick figures are reproduced."""
+"""The pages have the kept figures, and quick figures are reproduced."""
 
 import json
 import sys

@@ -159,5 +159,5 @@ def test_the_table_has_a_row_per_setting():
     rows = settings_table(Example).splitlines()
     assert len(rows) == 2 + 11
     assert '| `window` | `0.1` | > 0 and ≤ 10 s | length of the smoother |' in rows
-    assert '| `on` | `true` | true or false | whether |' in rows
+    assert '| `on` | `true` |  | whether |' in rows
     assert '| `pair` | `[0.4, -0.05]` | 2 values | bounds |' in rows

@@ -81,7 +81,7 @@ def test_a_table_is_written_between_its_markers(tmp_path):
     (tmp_path / 'page.md').write_text(page, encoding='utf-8')
     assert main([str(tmp_path)]) == 0
     new = (tmp_path / 'page.md').read_text(encoding='utf-8')
-    assert '| `deviations` | `2.0` | ≥ 0 | a change must exceed so many deviations of the estimate |' in new
+    assert '| `deviations` | `2.0` | ≥ 0 | deviations of the estimate that a change must exceed |' in new
     assert 'bygone' not in new
     assert new.startswith('a\n')
     assert new.endswith('<!-- end -->\nb\n')

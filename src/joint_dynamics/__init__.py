@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""joint_dynamics: what the joints of a robot arm really do - identify, estimate, excite, feed forward (ROS 2).
+"""joint_dynamics: joint dynamics of robot arms - identify, estimate, excite, feed forward (ROS 2).
 
     from joint_dynamics import Recording, RobotModel, identify
 

@@ -15,14 +15,14 @@
 """The errors this package raises, one class per exit status of the command line."""
 
 MAX_MESSAGE = 2000
-"""Most characters of a message: the joints of a large arm have room, what somebody's document expands to has not."""
+"""Most characters of a message: enough for the joints of a large arm, too few for an expanded document."""
 
 
 class JointDynamicsError(ValueError):
-    """Bad input or usage: one line that names what was expected and what was found (exit status 2).
+    """Bad input or usage: one line with the expectation, the finding and the remedy (exit status 2).
 
-    Names and values come from outside: a message stays one line whatever they hold, and control characters among them
-    are shown as escapes, so that they cannot steer a terminal. What is longer than MAX_MESSAGE is cut in its middle.
+    Names and values come from outside. A message stays one line, and control characters are shown as escapes, so they
+    cannot steer a terminal. A message longer than MAX_MESSAGE is cut in its middle.
     """
 
     def __init__(self, message: str = ''):

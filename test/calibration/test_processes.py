@@ -110,7 +110,7 @@ def test_one_that_ends_by_itself_is_reported_with_its_last_words(tmp_path):
     with Processes(tmp_path) as processes:
         processes.start('one', 'a_child', ['fails', str(tmp_path / 'ready')])
         wait_for(lambda: gone(processes.pids['one']), 'end')
-        expected = r'one: expected it to go on, found that it ended by itself \(status 1\): last words; see .*one\.log'
+        expected = r'one: expected it to keep running, found that it ended \(status 1\): last words; see .*one\.log'
         with pytest.raises(JointDynamicsError, match=expected):
             processes.check()
     assert 'first words' in (tmp_path / 'one.log').read_text()

@@ -167,7 +167,7 @@ def test_a_recording_with_a_few_gaps_is_used_in_pieces(run, arm_file, run_file, 
         assert done.status == 0, done.err
         found[name] = yaml.safe_load((tmp_path / name / 'summary.json').read_text())
     assert len(found['whole']['training']) == 1 and len(found['holed']['training']) == 2
-    assert any('used in 2 pieces, for gaps longer than' in note for note in found['holed']['notes'])
+    assert any('used in 2 pieces, because of gaps' in note for note in found['holed']['notes'])
     assert not any('pieces' in note for note in found['whole']['notes'])
     whole, holed = ({entry['name']: entry for entry in one['parameters']} for one in found.values())
     assert whole.keys() == holed.keys()

@@ -265,7 +265,7 @@ def test_flexible_joints_at_their_softest_and_stiffest(make_arm):
 def test_joints_without_any_damping_are_refused(flexible):
     undamped = replace(elastic_joints(flexible)[0], damping=np.zeros(6))
     for gains_of in (effort_gains, law_gains):
-        with pytest.raises(JointDynamicsError, match='ring'):
+        with pytest.raises(JointDynamicsError, match='damping'):
             gains_of(flexible, PERIOD, joints=[undamped])
 
 

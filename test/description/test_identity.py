@@ -65,7 +65,7 @@ OTHERS = {
         'type of j1 is revolute .* prismatic of the robot',
     ),
     'ten times heavier': ((URDF, HEAVY), 'mass of the moving links is 6 kg in the URDF of the description, 60 kg in'),
-    'another name': (('"j2"', '"j3"'), 'joint j2 is in the description only; joint j3 is of the robot only'),
+    'another name': (('"j2"', '"j3"'), 'joint j2 is in the description only; joint j3 is in the robot only'),
 }
 OTHERS = {name: (URDF.replace(*change), message) for name, (change, message) in OTHERS.items()}
 
@@ -129,8 +129,8 @@ def test_an_old_description_loads_with_one_warning(model, caplog):
             old.standard_parameters(model)
             old.check_robot(RobotModel.from_urdf(OTHERS['another length'][0]))
     assert [record.message for record in caplog.records] == [
-        'the dynamics description does not say which robot it belongs to (robot.identity): only the names of joints are'
-        ' compared; identify anew to have it'
+        'the dynamics description has no robot.identity: only joint names are'
+        ' compared with the robot; identify again to add it'
     ]
 
 

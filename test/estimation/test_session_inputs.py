@@ -67,7 +67,7 @@ def test_offered_inputs_decide_which_are_used(make, offered, effort, two_sides, 
     session = make(offered)
     assert (session.effort, session.two_sides, session.reads_temperature) == (effort, two_sides, warm)
     remarks = ['no motor-side encoder: no stiffness, and friction with the angle of the link'] * (not two_sides)
-    remarks += ['no temperature: its part of the friction stays as it is'] * (not warm)
+    remarks += ['no temperature: the temperature term of the friction stays constant'] * (not warm)
     assert [remark for remark in session.remarks if remark.startswith('no ')] == remarks
     quantities = ('q', effort, 'theta') if two_sides else ('q', effort)
     assert session.timeline.quantities == quantities and session.timeline.joint_names == session.robot.joint_names
@@ -111,7 +111,7 @@ def test_friction_without_hysteresis_is_used_as_described(make, worn_description
         worn_description, friction=lambda part: {k: v for k, v in part.items() if k != 'maxwell_slip'}
     )
     session = make(description=plain)
-    words = 'no hysteresis in the dynamics description: friction as described, turning over within 0.0001 rad'
+    words = 'the dynamics description has no hysteresis: friction reverses within 0.0001 rad'
     assert words in session.remarks and session.settings == EstimationSettings()
     feed(session, 200)
     model = session.estimator.arm.friction
@@ -254,7 +254,7 @@ def test_saved_estimates_of_this_description_and_of_another(make, worn_descripti
     session.estimator.friction.reset([1.3, 0.01])
     saved = session.adapted('2024-05-01')
     again = make(saved=saved)
-    assert 'goes on from the saved estimates' in again.remarks and again.base == session.base
+    assert 'continues from the saved estimates' in again.remarks and again.base == session.base
     assert [run['date'] for run in again.history] == ['2024-05-01']
     np.testing.assert_allclose(again.arm.friction_scale, np.tile([1.3, 0.01], (6, 1)))
     feed(again, 60)

@@ -130,7 +130,7 @@ def test_recording_without_torque_is_examined(two_links):
         (found.odd, ('no measured speeds', 'neither torque nor current')),
         (found.unable, (
             'dynamics of the robot: ', 'stiffness, kinematic error, backlash: expected motor positions, found none',
-            'friction over temperature: expected joint temperatures, found none', 'Coulomb friction apart from an',
+            'friction over temperature: expected joint temperatures, found none', 'Coulomb friction separate from an',
         )),
     ):  # fmt: skip
         assert [line[: len(start)] for line, start in zip(lines, starts, strict=True)] == list(starts)

@@ -179,7 +179,7 @@ def test_a_gap_outside_the_window_does_no_harm(feed, joint_state_rows, motion):
 def test_time_going_backwards_is_refused(feed, joint_state_rows):
     rows = joint_state_rows()
     with refused(
-        r'run: /joint_states: expected stamps that go on, found time going back by 0.5 s at 1 s \(message 202 of'
+        r'run: /joint_states: expected increasing stamps, found time going back by 0.5 s at 1 s \(message 202 of'
     ):
         build(feed, rows[:201] + rows[100:])
 

@@ -77,7 +77,8 @@ def test_nothing_in_a_piece_is_interpolated_over_a_gap(built, motion, jitter):
     assert 5.03 - 2 * jitter <= edges[1][0] and edges[1][1] <= 9.995 + 2 * jitter and 10.5 - 2 * jitter <= edges[2][0]
     note = pieces[0].notes[0]
     assert re.fullmatch(
-        r'used in 3 pieces, for gaps longer than 25 ms \(recording.max_gap\): 2, the longest of 50\d(\.\d)? ms in q on '
+        r'used in 3 pieces, because of gaps longer than 25 ms '
+        r'\(recording.max_gap\): 2, the longest of 50\d(\.\d)? ms in q on '
         r'/joint_states at 9.99\d* s; 0.5\d* s \(2.[78] %\) left out',
         note,
     ), note

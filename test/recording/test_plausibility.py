@@ -65,7 +65,7 @@ def written(tmp_path, write_bag, joint_state_rows):
 )
 def test_one_wrong_value_is_refused_with_topic_joint_and_time(written, field, quantity, value):
     path = written((150, field, 1, value))
-    with refused(rf'{quantity} of elbow on /joint_states at 0.75 s is not what a joint does') as caught:
+    with refused(rf'{quantity} of elbow on /joint_states at 0.75 s') as caught:
         load_recording(path)
     assert '\n' not in str(caught.value)
     noted = load_recording(path, {'implausible': 'note'})
@@ -75,7 +75,7 @@ def test_one_wrong_value_is_refused_with_topic_joint_and_time(written, field, qu
 def test_a_step_of_the_position_is_refused(written, motion):
     after = motion.q(motion.stamps())[:, 0] + 0.4
     path = written(*[(k, 'position', 0, after[k]) for k in range(200, 401)])
-    with refused(r'q of shoulder on /joint_states at (0.995|1) s is not what a joint does'):
+    with refused(r'q of shoulder on /joint_states at (0.995|1) s'):
         load_recording(path)
 
 
@@ -142,7 +142,7 @@ REAL = [
 @pytest.mark.parametrize(('path', 'config'), REAL, ids=[f'{path} {len(config)}' for path, config in REAL])
 def test_no_real_recording_is_refused_or_questioned(data, path, config):
     recording = load_recording(data / path, {**config, 'implausible': 'refuse'})
-    assert not any('not what a joint does' in note or 'contradicts' in note for note in recording.notes)
+    assert not any('implausible' in note or 'contradicts' in note for note in recording.notes)
 
 
 @pytest.fixture(scope='session')

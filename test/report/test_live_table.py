@@ -90,7 +90,7 @@ def test_conditions_are_those_of_the_node_alone(watched):
 
 
 @pytest.mark.parametrize(
-    ('age', 'text'), [(None, 'nothing heard yet'), (0.5, '/left/estimator'), (7.4, 'silent for 7 s')]
+    ('age', 'text'), [(None, 'nothing received yet'), (0.5, '/left/estimator'), (7.4, 'silent for 7 s')]
 )
 def test_the_title_says_how_old_it_is(watched, age, text):
     first = text_of(watched, age).splitlines()[0]

@@ -122,7 +122,7 @@ def test_silent_topic_is_not_taken_for_a_missing_driver(ros, now, written):
         teller.state(WARN, 'waiting for topic /robot_description', autostart=True)
     assert written == [
         'waiting for topic /robot_description',
-        'still waiting for topic /robot_description; next: /robot_description is there, but is silent: let it be '
+        'still waiting for topic /robot_description; next: /robot_description exists but is silent: publish it '
         'latched (transient local)',
     ]
 
@@ -130,8 +130,8 @@ def test_silent_topic_is_not_taken_for_a_missing_driver(ros, now, written):
 def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, now, written):
     teller = diagnostics.Console(ros.probe)
     for now[0] in (0.0, 1.0, 2.5, 3.0):
-        teller.inputs(STALE, 'nothing yet on joint_states')
-    assert written == ['waiting for inputs: nothing yet on joint_states']
+        teller.inputs(STALE, 'no message yet on joint_states')
+    assert written == ['waiting for inputs: no message yet on joint_states']
     teller.inputs(OK, '1 topics arrive')
     teller.inputs(OK, '1 topics arrive')
     assert written[1:] == ['inputs: 1 topics arrive']

@@ -246,7 +246,7 @@ def test_diagnostics_and_recovery_over_dds(ros, conditions, arm, start):
 
         ros.until(said, what=words)
 
-    until_said('nothing yet of q', DiagnosticStatus.ERROR)
+    until_said('no samples yet of q', DiagnosticStatus.ERROR)
     publisher.play(0, 600)
     until_said('aligned', DiagnosticStatus.OK)
     names = arm.robot.joint_names
@@ -435,5 +435,5 @@ def test_watch_says_that_nobody_speaks(ros):
     ros.processes.remove(process)
     status, output = process.ended()
     assert status == 2
-    assert 'watch: expected an estimator of the name /nobody, found none that speaks' in output
+    assert 'watch: expected an estimator named /nobody' in output
     assert len(output.strip().splitlines()) == 1

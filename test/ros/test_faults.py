@@ -255,7 +255,7 @@ def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, hinge, make_hing
     soft, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, hard))
     assert ros.trigger('/identifier/start_recording').success
-    arm.talk(lambda: 'goes on in memory only' in conditions.of('identifier', 'recording')[1], 'the full disk')
+    arm.talk(lambda: 'in memory only' in conditions.of('identifier', 'recording')[1], 'the full disk')
     answer = ros.trigger('/identifier/stop_recording')
     assert answer.success
     assert f'; cut on disk: {out}/recording_1: expected a recording that can be written, found: ' in answer.message

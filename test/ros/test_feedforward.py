@@ -268,7 +268,7 @@ def test_an_impossible_trajectory_is_refused_with_the_reason(start, robot, law, 
 def test_without_fresh_joint_states_there_is_no_trajectory(ros, start, robot):
     node = start()
     robot.want([(1.0, HOME)])
-    ros.until(lambda: 'has not come yet' in robot.status('reference')[1], what='the reason')
+    ros.until(lambda: 'has not arrived yet' in robot.status('reference')[1], what='the reason')
     now = ros.probe.get_clock().now().to_msg().sec
     for ahead, remedy in ((-20, 'old'), (3600, 'ahead'), (200_000, 'use_sim_time')):
 

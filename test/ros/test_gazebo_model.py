@@ -71,7 +71,7 @@ def test_states_that_cannot_be_used_are_reported(ros, node, q, dq):
 
 def test_a_gazebo_that_falls_silent_is_missed(ros, node):
     publisher = ros.publisher(JointState, '/gz/joint_states')
-    assert node.diagnostics.message('inputs') == 'nothing yet on joint_states'
+    assert node.diagnostics.message('inputs') == 'no message yet on joint_states'
     for begin in (1.0, 0.5):  # the second one's time begins anew
         publisher.publish(state(node.robot.joint_names, begin, [0.0] * 6, [0.0] * 6))
         ros.until(lambda: node.diagnostics.level('inputs') == OK)

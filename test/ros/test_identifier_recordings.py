@@ -137,7 +137,7 @@ def test_a_full_disk_is_one_clear_error_and_the_node_goes_on(ros, parameters, so
         patch.setattr(Writer, 'add_message', full)
         source.publish(100)
         ros.until(lambda: node.recording.counts.get('joint_states') == 100)
-    assert 'No space left on device; it goes on in memory only' in node.diagnostics.message('recording')
+    assert 'No space left on device; it continues in memory only' in node.diagnostics.message('recording')
     assert node.is_active
     stopped = ros.trigger('/x/identifier/stop_recording')
     assert stopped.success

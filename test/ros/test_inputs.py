@@ -184,7 +184,7 @@ def test_unreadable_message_is_reported_and_dropped(ros, listener):
 
 def test_silence_is_reported(ros, listener):
     node = listener(input_timeout=0.05)
-    ros.until(lambda: node.diagnostics.message('inputs') == 'nothing yet on joint_states')
+    ros.until(lambda: node.diagnostics.message('inputs') == 'no message yet on joint_states')
     deliver(ros, node, ('/x/joint_states', joint_state((1, 0), name=['a', 'b'], position=[1.0, 2.0])))
     ros.until(lambda: node.diagnostics.message('inputs') == 'silent: joint_states')
     assert node.diagnostics.level('inputs') == STALE
@@ -222,9 +222,9 @@ def test_wall_clock_is_named_in_simulated_time(ros, listener, simulated):
     deliver(ros, node, ('/x/joint_states', joint_state(wall, name=['a', 'b'], position=[0.1, 0.2])))
     ros.until(lambda: node.diagnostics.level('clock') == ERROR, what='the diagnostics')
     shown = f'the clock of this node shows {simulated} s'
-    assert shown + ('' if simulated else ', for nobody publishes /clock') + ': set use_sim_time alike for both' in (
-        node.diagnostics.message('clock')
-    )
+    assert shown + (
+        '' if simulated else ', because nothing publishes /clock'
+    ) + ': set use_sim_time alike for both' in (node.diagnostics.message('clock'))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@
 
 """What README and docs/ show for a robot that runs, done beside the simulated one: nodes, services, parameters, topics.
 
-`ros2` itself is not needed: a node is started by the module that its executable starts, with the arguments of the page,
-and services, parameters and topics are used by rclpy under the names and types of the page.
+`ros2` itself is not needed. A node is started by the module of its executable, with the arguments of the page. rclpy
+uses services, parameters and topics under the names and types of the page.
 """
 
 import contextlib

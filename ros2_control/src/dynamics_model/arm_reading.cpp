@@ -278,11 +278,11 @@ Body Arm::payload(const Field & document, const Robot & robot)
     return carried;
   }
   if (!document["attached"].truth_or(true)) {
-    remarks_.push_back("payload: described, not on the arm");
+    remarks_.push_back("payload: described, but not attached");
     return carried;
   }
   if (described_.back() != last) {
-    document.refuse(described_.back() + " for the last joint, which it hangs on", last);
+    document.refuse(described_.back() + " as the last joint, which carries it", last);
   }
   return carried += described;
 }

@@ -14,9 +14,9 @@
 
 """The arm as identified, in one frozen object, and the torque that its motors have to give for a motion.
 
-    τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms           [M6 eq 3-24, G eq 24-25]
-    τ_J = M(q) q̈ + C q̇ + g, with payload and mounting
-    τ_rotor = B θ̈ + coupled rotors
+    τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms           [M6 eq 3-24, G eq 24-25];
+    τ_J = M(q) q̈ + C q̇ + g, with payload and mounting;
+    τ_rotor = B θ̈ + coupled rotors;
     f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction.
 
 θ is the motor side, reflected to the joint. Where it is not given, the motor is assumed to move as the link does,

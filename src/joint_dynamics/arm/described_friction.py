@@ -16,8 +16,8 @@
 
 The present α of a joint's friction is multiplied into its parameters such that the torque stays the same:
 
-    F' = α1 F(τ_J),   F_V1' = F_V1 + α2,   F_S' − F_C0' = F_S − F_C0
-    of quadrants   a' − 1 = α1 (a − 1),   b' = α1 b,   c' = α1 c,   d' = α1 d,   F_V' = F_V + α2.
+    F' = α1 F(τ_J);   F_V1' = F_V1 + α2;   F_S' − F_C0' = F_S − F_C0;
+    of quadrants:   a' − 1 = α1 (a − 1);   b' = α1 b;   c' = α1 c;   d' = α1 d;   F_V' = F_V + α2.
 
 A test measures the friction at its present scale; an earlier α must not be applied to its result.
 
@@ -117,9 +117,7 @@ def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
     )
     turning = FrictionModel(friction.parameters, slip, joints=arm.n, quadrants=friction.quadrants)
     who = '' if len(named) == arm.n else f' of {", ".join(named)}'
-    remark = (
-        f'no hysteresis{who} in the dynamics description: friction as described, turning over within {REVERSAL:g} rad'
-    )
+    remark = f'the dynamics description has no hysteresis{who}: friction reverses within {REVERSAL:g} rad'
     return replace(arm, friction=turning), [remark] if named else []
 
 

@@ -94,8 +94,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str
     for name, part in parts.items():
         if 'directions' in part.get('friction', {}):
             remarks.append(
-                f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions'
-                ' together'
+                f'joints.{name}.friction.directions: not used; torques use the parameters of both directions together'
             )
         for key, why in (
             ('gear_ratio', 'motor signals are reflected by the input settings'),
@@ -221,7 +220,7 @@ def _friction(
     documents = []
     for name, part in zip(names, frictions, strict=True):
         if part is None:
-            remarks.append(f'joints.{name}.friction: none described, taken for none')
+            remarks.append(f'joints.{name}.friction: none described, assumed 0')
         document = {'parameters': {'F_C0': 0.0}} if part is None else dict(part)
         if slip is not None and 'maxwell_slip' not in document:
             document['maxwell_slip'] = {**slip, 'presliding': NO_PRESLIDING}
@@ -257,7 +256,7 @@ def _stiffness(
         return None
     for name, known in zip(names, stiff, strict=True):
         if not known:
-            remarks.append(f'joints.{name}.stiffness: none described, taken for rigid')
+            remarks.append(f'joints.{name}.stiffness: none described, assumed rigid')
     documents = [description.joint(name).get('stiffness', {'coefficients': [RIGID]}) for name in names]
     return TorsionalStiffness.stack([TorsionalStiffness.from_dict(document) for document in documents])
 
@@ -288,9 +287,9 @@ def _payload(description: DynamicsDescription, names: tuple[str, ...], remarks: 
     attached, body = description.payload_attached, description.payload()
     if attached and names[-1] != description.joint_names[-1] and np.any(body):
         raise JointDynamicsError(
-            f'arm: payload: expected {description.joint_names[-1]} for the last joint, which it hangs on, found'
+            f'arm: payload: expected {description.joint_names[-1]} as the last joint, which carries it, found'
             f' {names[-1]}'
         )
     if not attached and np.any(body):
-        remarks.append(f'payload: {body[-1]:.3g} kg described, not on the arm')
+        remarks.append(f'payload: {body[-1]:.3g} kg described, but not attached')
     return body if attached else np.zeros_like(body)

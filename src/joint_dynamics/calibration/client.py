@@ -84,7 +84,7 @@ class RosClient:
         while not (value := condition()):
             self._watch()
             if time.monotonic() > end:
-                raise JointDynamicsError(f'expected {what} within {timeout:g} s, found that it did not come')
+                raise JointDynamicsError(f'expected {what} within {timeout:g} s, found nothing')
             with held_back():
                 self._executor.spin_once(timeout_sec=_TICK)
         return value
@@ -149,7 +149,7 @@ class RosClient:
         """
         request = ChangeState.Request(transition=Transition(id=TRANSITIONS[verb]))
         if not self.call(ChangeState, f'{node_name}/change_state', request).success:
-            raise JointDynamicsError(f'{node_name}: expected it to {verb}, found that it refused (its log says why)')
+            raise JointDynamicsError(f'{node_name}: expected it to {verb}, found that it refused (see its log)')
 
     def state(self, node_name: str, timeout: float = 60.0) -> str:
         """Return the label of a node's lifecycle state, which it tells within `timeout` s."""
@@ -184,7 +184,7 @@ class RosClient:
 
         listener = self.listen(DiagnosticArray, '/diagnostics', take, QoSProfile(depth=100))
         try:
-            self.until(lambda: not last[-1], f'{status_name} to be well')
+            self.until(lambda: not last[-1], f'{status_name} to be OK')
         except JointDynamicsError as error:
             raise JointDynamicsError(f'{error} ({last[-1]})') from None
         finally:
@@ -193,7 +193,7 @@ class RosClient:
     def rest(self, seconds: float) -> None:
         """Let `seconds` of the wall's time pass."""
         end = time.monotonic() + seconds
-        self.until(lambda: time.monotonic() >= end, 'time to pass', seconds + 60.0)
+        self.until(lambda: time.monotonic() >= end, 'time to advance', seconds + 60.0)
 
 
 @contextmanager

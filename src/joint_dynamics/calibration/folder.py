@@ -66,7 +66,7 @@ class CalibrationFolder:
             before, self.steps = self._read(state)
         elif state.exists():
             raise JointDynamicsError(
-                f'calibrate: expected a new folder, found a calibration in {self.path}: --resume goes on with it, '
+                f'calibrate: expected a new folder, found a calibration in {self.path}: --resume continues it, '
                 'another --out begins a new one'
             )
         try:

@@ -60,8 +60,8 @@ class Motion:
 
 
 def motions(tests: Sequence[tuple[str, str]]) -> list[Motion]:
-    """Return the motions to play: one to learn from, another to be judged by, and the joint tests."""
-    found = [Motion('learn', 'to learn from', ('--seed', '0')), Motion('judge', 'to be judged by', ('--seed', '1'))]
+    """Return the motions to play: one for training, another for validation, and the joint tests."""
+    found = [Motion('learn', 'for training', ('--seed', '0')), Motion('judge', 'for validation', ('--seed', '1'))]
     for test, joint in tests:
         options = ('--profile', PROFILES[test], '--joint', joint)
         found.append(Motion(f'{test}_{joint}', f'{test} of {joint}', options))
@@ -80,7 +80,7 @@ def plan(folder: CalibrationFolder, wanted: Sequence[Motion]) -> None:
         words = ['excite', '--robot', 'robot.urdf', '--config', 'config.yaml', *motion.options]
         if folder.command(*words, '--out', f'motions/{motion.name}') != 0:
             raise JointDynamicsError(
-                f'calibrate: expected a motion {motion.purpose} that shows all parameters, found none: give '
+                f'calibrate: expected a motion {motion.purpose} that separates all parameters, found none: give '
                 'the search more starts or a longer period (excitation.fourier in --config)'
             )
 

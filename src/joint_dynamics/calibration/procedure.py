@@ -163,7 +163,7 @@ def _move(robot: Robot, folder: CalibrationFolder, terminal: Terminal) -> None:
             'Clear the space around the robot, keep the emergency stop at hand. Move the robot?', until
         )
     if not agreed:
-        raise JointDynamicsError('calibrate: not moved, as asked; --resume goes on from here')
+        raise JointDynamicsError('calibrate: not moved, as asked; --resume continues from here')
     player = Player(robot, folder, terminal)
     for motion in left:
         recorded = insist(partial(player.play, motion.name), terminal, until)

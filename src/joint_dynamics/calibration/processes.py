@@ -100,7 +100,7 @@ class Processes:
             status = process.poll()
             if status is not None:
                 raise JointDynamicsError(
-                    f'{name}: expected it to go on, found that it ended by itself (status {status}): '
+                    f'{name}: expected it to keep running, found that it ended (status {status}): '
                     f'{self.last_words(name)}; see {self.logs / name}.log'
                 )
 

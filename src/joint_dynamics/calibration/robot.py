@@ -219,7 +219,7 @@ def _joint_states(robot: Robot) -> list[Finding]:
     rate = f'{len(messages)} messages in {LISTEN:g} s, stamps {1e3 * period:.3g} ms apart'
     findings = [Finding(topic, rate, '' if period > 0 else 'stamps have to go forward: does the driver set them?')]
     if len(publishers) > 1:
-        remedy = 'one publisher alone may tell of the robot: stop the other, or remap it'
+        remedy = 'only one publisher is allowed: stop the other, or remap it'
         findings.append(Finding('publishers', f'{len(publishers)}: {who}', remedy))
     missing = [name for name, value in zip(model.joint_names, rows['position'], strict=True) if not np.isfinite(value)]
     if missing:
@@ -241,7 +241,7 @@ def _effort(robot: Robot) -> Finding:
         return Finding('effort', 'not used of joint_states; torque or current comes from another input')
     if not np.all(np.isfinite(effort)):
         remedy = 'the driver has to publish effort: add the interface to its joint_state_broadcaster'
-        return Finding('effort', f'{kind}: none for some joints', remedy)
+        return Finding('effort', f'{kind}: missing for some joints', remedy)
     zero = np.zeros(robot.model.n)
     gravity = robot.model.inverse_dynamics(robot.states['position'], zero, zero)
     unit = 'A' if kind == 'current' else 'N·m'
@@ -267,7 +267,9 @@ def _temperature(robot: Robot) -> Finding:
         for name, kinds in robot.client.node.get_topic_names_and_types()
         if f'sensor_msgs/msg/{Temperature.__name__}' in kinds
     ]
-    return Finding('temperature', f'{len(found)} topics' if found else "none: friction is that of today's warmth")
+    return Finding(
+        'temperature', f'{len(found)} topics' if found else 'none: the friction holds for the present temperature only'
+    )
 
 
 def _controller(robot: Robot) -> Finding:
@@ -283,4 +285,4 @@ def _controller(robot: Robot) -> Finding:
     if takers:
         return Finding('controller', f'takes trajectories on {takers[0]} (output {output})')
     remedy = 'activate a joint_trajectory_controller, or name it: --controller, initial_joint_controller of the launch'
-    return Finding('controller', f'nobody on {", ".join(topics) or "the topic of the excitation node"}', remedy)
+    return Finding('controller', f'no receiver on {", ".join(topics) or "the topic of the excitation node"}', remedy)

@@ -30,8 +30,8 @@ EFFORTS = ('torque', 'current', 'torque_without_gravity')
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
-        'Looks at the robot, plans two motions, asks before it moves, plays and records both, identifies the dynamics, '
-        'and leaves one folder with description, report, recordings and gains. Uses the nodes of hardware.launch.py, '
+        'Checks the robot, plans two motions, asks, plays and records both, and identifies the dynamics. One folder '
+        'holds description, report, recordings and gains. Uses the nodes of hardware.launch.py, '
         'or starts excitation and identifier itself.'
     )
     parser.add_argument('--robot-file', default='', metavar='FILE', help='URDF; default: the topic robot_description')

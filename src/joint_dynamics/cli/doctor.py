@@ -83,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
         'Without a recording: lists every dependency with its version and tries what the package needs. With'
-        ' recordings: what is wrong or odd with them (units, signs, order, time stamps, delays, stuck or cut-off'
-        ' signals, mounting, motor side) and what can be identified from them. With --live: the same of the topics'
+        ' recordings: their faults and oddities (units, signs, order, time stamps, delays, stuck or cut-off'
+        ' signals, mounting, motor side) and the quantities that can be identified. With --live: the same of the topics'
         ' that the robot publishes now.'
     )
     parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--live', action='store_true', help='listen to the robot, which should move, instead of a file')
     for option, default, what in (
         ('--seconds', SECONDS, 'how long to listen'),
-        ('--wait', WAIT, 'for the first message of each topic'),
+        ('--wait', WAIT, 'how long to wait for the first message of each topic'),
     ):
         parser.add_argument(option, type=float, default=default, metavar='S', help=f'{what} (default: %(default)g)')
     parser.add_argument(
@@ -194,7 +194,7 @@ def _examine(
     moved = ['joint', f'travel, {travel}', f'{speed} (99 %)', 'at rest, %']
     terminal.table(
         'Joints',
-        [*moved, f'rms, {effort}', 'left over, %'],
+        [*moved, f'rms, {effort}', 'residual, %'],
         [[*(vars(joint) | {'resting': 100.0 * joint.resting}).values()] for joint in examination.joints],
     )
     for kind, colour, lines in (

@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
         'Writes bodies, friction and, where the format has a place for it, rotor inertia of the description: a new'
-        ' model without shapes, or into a file of the robot by joint name. Says what the format cannot hold.'
+        ' model without shapes, or into a file of the robot by joint name. Lists the fields that the format cannot '
+        'hold.'
     )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml of an identification')
     parser.add_argument(
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--out', required=True, metavar='FILE', help='the file to write')
     parser.add_argument('--to', choices=FORMATS, help='the format; default: as FILE ends (.urdf, .xml)')
     parser.add_argument(
-        '--into', metavar='FILE', help='a file of that format to take all else from; for a URDF, an MDH table too'
+        '--into', metavar='FILE', help='a file of that format into which the values go; for a URDF, also an MDH table'
     )
 
 
@@ -56,14 +57,13 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     done = export(description, args.out, to, args.payload, args.into)
     terminal.say(f'written: {args.out}')
     if done.apart > ROUNDING:
-        terminal.say(f'note: {args.into} places links up to {done.apart:.2g} m or rad from where the robot file does')
+        terminal.say(f'note: link frames of {args.into} differ by up to {done.apart:.2g} m or rad from the robot file')
     for line in done.missing:
         terminal.say(f'not in {KNOWN[done.to].article}: {line}')
     if not done.unphysical:
         return 0
     terminal.problem(
-        f'the torques are right, but no body has the inertia of the links behind {", ".join(done.unphysical)};'
-        ' simulators refuse it. Identify with physical consistency (identification.physical,'
-        ' docs/explanation/robust_and_physical.md) for one that is a body'
+        f'the torques are right, but the links behind {", ".join(done.unphysical)} have impossible inertias, which'
+        ' simulators refuse: identify with physical: true (docs/explanation/robust_and_physical.md)'
     )
     return 3

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--prior',
         metavar='FILE',
-        help='URDF or MJCF whose inertials decide what the recordings do not tell (identification.physical)',
+        help='URDF or MJCF whose inertials fix the parameters that the recordings leave open (identification.physical)',
     )
     parser.add_argument('--proceed', action='store_true', help='exit with 0 although the result is not reliable')
     parser.add_argument('--no-report', action='store_true', help='write dynamics.yaml and summary.json only')

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--description',
         metavar='FILE',
-        help='dynamics.yaml of earlier tests: what is known is taken off, the result is added to it',
+        help='dynamics.yaml of earlier tests: its known parts are subtracted, the result is added to it',
     )
     add_config_argument(parser)
     parser.add_argument(

@@ -65,7 +65,7 @@ COMMANDS = {
     'node': Command('node', 'start a node, as `ros2 run joint_dynamics` does'),
     'watch': Command('watch', 'show what a running estimator learns, live'),
     'trend': Command('trend', 'follow friction, stiffness and backlash over many runs', '1 a slope is significant'),
-    'demo': Command('demo', 'run the whole story on a simulated UR5e', NOT_RELIABLE),
+    'demo': Command('demo', 'run the whole chain on a simulated UR5e', NOT_RELIABLE),
     'doctor': Command('doctor', 'check the installation, or a recording', '3 something is wrong with a recording'),
 }
 UNPRINTED = ('node',)
@@ -104,8 +104,7 @@ class Parser(argparse.ArgumentParser):
 def build_parser(only: str | None = None) -> Parser:
     """Return the parser; with `only` the arguments of that command are known, the others just listed."""
     parser = Parser(
-        prog='joint-dynamics',
-        description='What the joints of a robot arm really do: identify, validate, excite, check.',
+        prog='joint-dynamics', description='Joint dynamics of robot arms: identify, validate, excite, check.'
     )
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     subparsers = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)

@@ -34,8 +34,8 @@ NODE_NAME = re.compile(r'/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', re.ASCII)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
-        'Shows, joint by joint, what the estimator node learns, its health, contacts, and what its diagnostics say'
-        ' of the inputs; Ctrl-C ends it. It listens only.'
+        'Shows the estimates of a running estimator node, joint by joint, with health, contacts and the state of its'
+        ' inputs; Ctrl-C ends it. It only listens.'
     )
     parser.add_argument(
         'node', nargs='?', default='/estimator', metavar='NODE', help='full name of the node (default: %(default)s)'
@@ -82,8 +82,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         _record(terminal, last[-1][0])
     if not heard:
         raise JointDynamicsError(
-            f'watch: expected an estimator of the name {args.node}, found none that speaks (ros2 node list, and'
-            ' ROS_DOMAIN_ID, say what there is)'
+            f'watch: expected an estimator named {args.node}, found none that publishes: check `ros2 node list` and '
+            'ROS_DOMAIN_ID'
         )
     return 0
 

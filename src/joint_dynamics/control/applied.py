@@ -14,9 +14,9 @@
 
 """Friction compensation, of a file or of a law, checked against the identified friction.
 
-    applied     the compensation of a robot's controller, from a file (docs/reference/commands/check-compensation.md),
-                or of a law in steady slip, with its gain, α and smoothing
-    identified  the friction of the arm at its present α (`arm.SteadyFriction`): quadrants, terms, coupled motors, range
+    applied:    the compensation of a robot's controller, from a file (docs/reference/commands/check-compensation.md),
+                or of a law in steady slip, with its gain, α and smoothing;
+    identified: the friction of the arm at its present α (`arm.SteadyFriction`), with quadrants, terms and range.
 
 A law compensates with the same model: no joint runs away at a gain of 1. One can at a larger gain, or where friction
 differs between the directions: one set of parameters cannot compensate both.
@@ -65,15 +65,15 @@ def _sides(directions: Mapping[str, DirectionSettings]) -> str | None:
 class AppliedSettings(Settings):
     """The compensation of one joint as a file states it (docs/reference/commands/check-compensation.md)."""
 
-    parameters: Mapping[str, float] = setting(
-        ..., "of FrictionModel, by its parameters' names", lower=-LARGEST, upper=LARGEST
+    parameters: Mapping[str, float] = setting(..., 'parameters of FrictionModel by name', lower=-LARGEST, upper=LARGEST)
+    directions: Mapping[str, DirectionSettings] = setting(
+        {}, 'parameters of each direction, if they differ', check=_sides
     )
-    directions: Mapping[str, DirectionSettings] = setting({}, 'positive and negative, where they differ', check=_sides)
-    smoothing: float = setting(0.0, 'sgn ω is tanh(ω/smoothing); 0: is sgn ω', 'rad/s', lower=0)
-    speed_limit: float | None = setting(None, 'up to which it is compared', 'rad/s', above=0, none="the robot's")
-    spring: float | None = setting(None, 'that the joint swings on', 'N·m/rad', above=0, none='none')
-    inertia: float | None = setting(None, 'that swings', 'kg·m²', above=0, none='none')
-    temperatures: Sequence[float] = setting((), 'of the joint, each is checked', '°C')
+    smoothing: float = setting(0.0, 'tanh(ω/smoothing) replaces sgn ω; 0: sgn ω', 'rad/s', lower=0)
+    speed_limit: float | None = setting(None, 'highest speed compared', 'rad/s', above=0, none="the robot's")
+    spring: float | None = setting(None, 'spring of the limit cycle', 'N·m/rad', above=0, none='none')
+    inertia: float | None = setting(None, 'inertia of the limit cycle', 'kg·m²', above=0, none='none')
+    temperatures: Sequence[float] = setting((), 'joint temperatures to check', '°C')
 
 
 class AppliedCompensation:

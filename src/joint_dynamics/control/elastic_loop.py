@@ -16,7 +16,7 @@
 
 Linearised at rest in one posture (flexible-joint model of [M2]); the loop holds its torque u over each period:
 
-    M q̈ + K (q − θ) + D (q̇ − θ̇) = 0,      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u,      u = −p q − d q̇.
+    M q̈ + K (q − θ) + D (q̇ − θ̇) = 0;      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u;      u = −p q − d q̇.
 
 The loop is closed on the link side, which tolerates less: the spring lies between torque and measurement. Without
 damping in the joint any d > 0 makes it oscillate. Only the described viscous friction counts, as damping.
@@ -190,8 +190,8 @@ def largest_share(is_stable: Callable[[float], bool]) -> float:
         share *= GAIN_FACTOR
         if not share >= LOWEST_SHARE:
             raise JointDynamicsError(
-                'gains: expected flexible joints that tolerate some gain, found that all make them ring; state more'
-                ' damping in the description (docs/reference/commands/gains.md)'
+                'gains: expected a stable gain for the flexible joints, found none; state more damping in the'
+                ' description (docs/reference/commands/gains.md)'
             )
     return share
 

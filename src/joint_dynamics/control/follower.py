@@ -190,7 +190,7 @@ class Follower:
             )
         here = motion[0]
         if not np.isfinite(here).all():
-            raise JointDynamicsError('trajectory: expected to know where the robot is, found no position')
+            raise JointDynamicsError('trajectory: expected the present position of the robot, found none')
         # A first point in motion at the start continues the present motion, too.
         goes_on = time[0] > 0 or (len(given) > 1 and bool(np.any(np.abs(given[1][0]) > REST)))
         moving = goes_on and bool(np.any(motion[1:] != 0))
@@ -201,7 +201,7 @@ class Follower:
         if not (np.abs(apart) <= self.start_tolerance).all():
             joint = int(np.argmax(np.abs(apart)))
             raise JointDynamicsError(
-                f'trajectory: expected it to start within {self.start_tolerance:g} rad of where the robot is, found '
+                f'trajectory: expected it to start within {self.start_tolerance:g} rad of the robot, found '
                 f'{self.joint_names[joint]} at {given[0][0][joint]:.4g} rad, from {here[joint]:.4g} rad'
             )
         if apart.any() and time[-1] > 0:

@@ -50,8 +50,8 @@ def friction_parameters(default: Kind) -> tuple[LawParameter, ...]:
         LawParameter(
             'friction',
             default,
-            'none; static: the map over speed, with its jump at standstill; hysteresis: the extended '
-            'Maxwell-slip model, where the description has none with friction that turns over within 0.1 mrad',
+            'none; static: the map over speed, with its jump at standstill; hysteresis: the extended Maxwell-slip '
+            'model; without one in the description, friction reverses within 0.1 mrad',
             choices=('none', 'static', 'hysteresis'),
         ),
         LawParameter(
@@ -65,15 +65,15 @@ def friction_parameters(default: Kind) -> tuple[LawParameter, ...]:
         LawParameter(
             'rest_gain',
             1.0,
-            'share of the hysteresis that is compensated where the desired motion stands; what is known of friction '
-            'there is less, and more than there is drives the joint away',
+            'share of the hysteresis compensated while the desired motion rests; less is known of friction there, '
+            'and too much compensation moves the joint',
             lower=0.0,
             upper=1.0,
         ),
         LawParameter(
             'friction_smoothing',
             0.0,
-            'speed over which the sign of the static map is smoothed; 0: not',
+            'speed over which the sign of the static map is smoothed; 0: no smoothing',
             'rad/s',
             0.0,
             1.0,
@@ -83,8 +83,8 @@ def friction_parameters(default: Kind) -> tuple[LawParameter, ...]:
         LawParameter(
             'viscous_share',
             0.5,
-            'α2 may also be within this share of the viscous friction at 1 rad/s, as in the '
-            'estimator; no matter where its bounds are equal',
+            'α2 may also be within this share of the viscous friction at 1 rad/s, as in the estimator; ignored if '
+            'its bounds are equal',
             '',
             0.0,
             10.0,

@@ -21,7 +21,7 @@ Computed torque of a rigid arm [M2 eq 2.63, M6 eq 30 with the B q̈_d missing in
 Flexible joints: the motor leads the link by the deformation of the transmission under the desired torque
 [M2 eq 2.64-2.69].
 
-    θ_d = q_d + φ(τ_J,d) + θ̃(θ_d),    u = τ_J,d + B θ̈_d + f(θ̇_d, τ_J,d, T)
+    θ_d = q_d + φ(τ_J,d) + θ̃(θ_d);    u = τ_J,d + B θ̈_d + f(θ̇_d, τ_J,d, T).
 
 A robot that adds gravity itself (a Universal Robots arm in torque mode) receives u − g(q_d); gravity still counts as
 load of friction and transmission. Derivation and limits: docs/explanation/control.md.

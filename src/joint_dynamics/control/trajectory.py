@@ -309,9 +309,8 @@ def check_motion(law: Law, path: Path) -> None:
     """Raise JointDynamicsError when the law needs more derivatives of the desired motion than exist."""
     if not path.derivatives >= law.DERIVATIVES:
         raise JointDynamicsError(
-            f'trajectory: expected a motion that is {law.DERIVATIVES} times differentiable, as the law needs it, found'
-            f' {path.derivatives} times (give velocities and accelerations that are 0 at both ends, or let it be'
-            ' smoothed)'
+            f'trajectory: expected a motion that is {law.DERIVATIVES} times differentiable for this law, found'
+            f' {path.derivatives} times: give velocities and accelerations that are 0 at both ends, or smooth it'
         )
 
 

@@ -63,7 +63,8 @@ def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Repor
     report.add_table(
         ['parameter', '± two deviations (−100 … 100 %)', 'identified', 'std', 'true', 'error in std', 'made of'],
         rows,
-        'SI units, joint side; rigid bodies (tool included) and rotors; the best known first. The grey mark is the true'
+        'SI units, joint side; rigid bodies (tool included) and rotors; the smallest deviation first. The grey mark '
+        'is the true'
         ' value; red: more than two deviations from it',
     )
     if 'states' in results:

@@ -150,8 +150,8 @@ class DynamicsDescription:
         kinds = {True: 'torque without gravity', False: 'torque with gravity'}
         if weightless != self.weightless:
             raise JointDynamicsError(
-                f'{where}: expected {kinds[self.weightless]}, which the dynamics description is of, found '
-                f'{kinds[weightless]}: state what `effort` is (torque_without_gravity or torque), or identify anew'
+                f'{where}: expected {kinds[self.weightless]}as in the dynamics description, found '
+                f'{kinds[weightless]}: state the kind of `effort` (torque_without_gravity or torque), or identify again'
             )
 
     def check_robot(self, model: RobotModel, mass: bool = True) -> None:
@@ -303,7 +303,8 @@ class DynamicsDescription:
                     )
             except (AttributeError, TypeError, KeyError, ValueError) as error:
                 raise JointDynamicsError(
-                    f'dynamics description: provenance.joints.{name}: expected what `identify` writes there, found '
+                    f'dynamics description: provenance.joints.{name}: expected the fields that `identify` writes, '
+                    'found '
                     f'{error!r}'
                 ) from None
         return tuple(lines)
@@ -313,6 +314,6 @@ class DynamicsDescription:
 def tell_unchecked() -> None:
     """Log, once per process, that the robot of a description cannot be checked."""
     logging.getLogger(__name__).warning(
-        'the dynamics description does not say which robot it belongs to (robot.identity): only the names of '
-        'joints are compared; identify anew to have it'
+        'the dynamics description has no robot.identity: only joint names are compared with the robot; identify '
+        'again to add it'
     )

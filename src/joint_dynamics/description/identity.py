@@ -91,7 +91,7 @@ def differences(described: Mapping[str, Any], robot: Mapping[str, Any]) -> list[
         return []
     ours, theirs = described['joints'], robot['joints']
     lines = [f'joint {name} is in the description only' for name in ours if name not in theirs]
-    lines += [f'joint {name} is of the robot only' for name in theirs if name not in ours]
+    lines += [f'joint {name} is in the robot only' for name in theirs if name not in ours]
     # A URDF has no place for the coupling of drives: a robot that states none takes that of the description.
     silent = not any('coupling' in joint for joint in theirs.values())
     for name in ours:
@@ -132,7 +132,7 @@ def check_identity(described: Mapping[str, Any], model: RobotModel, identified_m
     if differing:
         more = '' if len(differing) < 4 else f'; and {len(differing) - 3} more'
         raise JointDynamicsError(
-            f'dynamics description: expected one of this robot, found one of another: {"; ".join(differing[:3])}{more}'
+            f'dynamics description: expected this robot, found another one: {"; ".join(differing[:3])}{more}'
         )
 
 

@@ -82,7 +82,7 @@ class _UrdfKinematics:
         missing = [name for name in model.link_names if name not in names]
         if missing:
             raise JointDynamicsError(
-                f'{self.source}: expected {missing[0]} to follow as in the robot file, found it standing'
+                f'{self.source}: expected {missing[0]} to follow other joints as in the robot file, found it fixed'
             )
         self._order = [names.index(name) for name in model.link_names]
 

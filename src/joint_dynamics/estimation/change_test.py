@@ -14,12 +14,12 @@
 
 """Likelihood of each kind of change, compiled, from the information of the last seconds in blocks.
 
-For joint j and each side of its transmission, the torque beyond the model is linear in the possible changes,
+For joint j and each side of its transmission, the torque beyond the model is linear in the possible changes:
 
-    motor   τ_m − B ω̇ − F_v − τ_bare = Y χ + α₁ F(τ_J) H + α₂ ω
-    spring  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1} + 2 ν k (1 − g) g 𝓑 s + ζ k σ(θ)
+    motor:   τ_m − B ω̇ − F_v − τ_bare = Y χ + α₁ F(τ_J) H + α₂ ω;
+    spring:  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1} + 2 ν k (1 − g) g 𝓑 s + ζ k σ(θ).
 
-with the row Y (10,) of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
+Y (10,) is the row of the last link's inertial parameters, χ those of the payload, τ_bare the torque of the links
 without it. ν is the error of the logarithm of the load that takes up the lost motion g 𝓑 s, ζ the kinematic error in
 units of its deviation σ(θ). docs/explanation/changes.md derives the test.
 """

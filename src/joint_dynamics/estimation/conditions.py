@@ -114,11 +114,11 @@ def _samples(session: Running) -> Condition:
     return _first(
         values,
         'aligned',
-        (anew, ERROR, 'torques were not finite: the filters have begun anew'),
-        (beyond, ERROR, f'dropped, no joint can do this: {beyond}'),
-        (missing, ERROR, f'nothing yet of {missing}'),
+        (anew, ERROR, 'torques were not finite: the filters were restarted'),
+        (beyond, ERROR, f'samples dropped as physically impossible: {beyond}'),
+        (missing, ERROR, f'no samples yet of {missing}'),
         (silent, ERROR, f'waiting for {silent}'),
-        (line.period is None, WARNING, 'finding the sample period'),
+        (line.period is None, WARNING, 'determining the sample period'),
         (session.estimator is None or not session.estimator.filter.ready, WARNING, 'filling the filters'),
         (double, WARNING, f'several publishers give {double}'),
         (line.repeated > many, WARNING, 'stamps repeat, dropped: a clock that stands still, or messages sent twice'),
@@ -139,7 +139,7 @@ def _friction(estimator: JointEstimator) -> Condition:
     reasons = {
         'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
         'not excited yet': ~begun,
-        'not excited, motion tells Coulomb from viscous friction too little': ~friction.informative & begun,
+        'not excited, the motion does not separate Coulomb from viscous friction': ~friction.informative & begun,
     }
     said = _of_joints(names, reasons)
     return _first(values, 'adapting', (said, WARNING, said))
@@ -155,7 +155,7 @@ def _temperature(estimator: JointEstimator, measured: bool) -> Condition:
     return _first(
         values,
         'in range',
-        (unknown, WARNING, f'nothing yet of {unknown}'),
+        (unknown, WARNING, f'no samples yet of {unknown}'),
         (outside, WARNING, f'out of the range of the friction model, bounded: {outside}'),
     )
 
@@ -164,7 +164,7 @@ def _stiffness(names: Sequence[str], stiffness: StiffnessEstimator) -> Condition
     values = _by_joint(names, stiffness.known)
     reasons = {
         'not excited yet': stiffness.excitation < 1.0,
-        'torque and deformation do not fit, nothing learnt': ~stiffness.reliable & (stiffness.excitation >= 5.0),
+        'torque and deformation do not match, nothing learnt': ~stiffness.reliable & (stiffness.excitation >= 5.0),
         'changed suddenly': stiffness.changes > 0,
     }
     said = _of_joints(names, reasons)
@@ -180,7 +180,7 @@ def contact_condition(estimator: JointEstimator) -> Condition:
     return _first(
         _by_joint(names, estimator.external, '.2f'),
         'none',
-        (lasting, WARNING, f'a load that the model does not have: {lasting}'),
+        (lasting, WARNING, f'unknown load: {lasting}'),
         (contact, WARNING, f'contact: {contact}'),
         (learning, OK, f'learning error levels: {learning}'),
     )
@@ -202,7 +202,7 @@ def _health(names: Sequence[str], health: list[JointHealth]) -> Condition:
         if worn:
             return Condition(level, f'worn: {", ".join(f"{name} ({values[name]})" for name in worn)}', values)
     judged = any(item.status == OK for item in health)
-    return Condition(OK, 'as the reference' if judged else 'not judged yet', values)
+    return Condition(OK, 'like the reference' if judged else 'not judged yet', values)
 
 
 #: Unit and meaning of each quantity, in the order in which they are shown.
@@ -212,9 +212,9 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     'stiffness': ('N·m/rad', 'stiffness of the transmission without load; with two encoders per joint'),
     'stiffness_ratio': ('1', 'torque of the spring over the working range, against the reference'),
     'friction_ratio': ('1', 'Coulomb friction against the reference'),
-    'temperature': ('°C', 'temperature that the friction is taken at'),
-    'contact': ('1', '1 while the joint feels a contact, or a load that the model does not have, else 0'),
-    'health': ('1', '0 ok, 1 warning, 2 error; not a number: nothing can be judged yet'),
+    'temperature': ('°C', 'temperature used for the friction'),
+    'contact': ('1', '1 during a contact or with an unknown load, else 0'),
+    'health': ('1', '0 ok, 1 warning, 2 error; NaN: not judged yet'),
 }
 LEVELS = {OK: 0.0, WARNING: 1.0, ERROR: 2.0}
 

@@ -55,7 +55,7 @@ class EstimationSettings(Settings):
     }
 
     window: float = setting(
-        0.1, 'length of the smoother of all signals; the estimates are late by half of it', 's', lower=0.01, upper=1
+        0.1, 'length of the smoother of all signals; the estimates lag by half of it', 's', lower=0.01, upper=1
     )
     taper: bool = setting(True, 'Hann-weighted smoother; false: the Savitzky-Golay filter of the thesis')
     friction: str = setting(
@@ -74,23 +74,23 @@ class EstimationSettings(Settings):
         lower=0,
         upper=10,
     )
-    friction_memory: float = setting(10.0, 'motion over which information is gathered', 's', lower=0.1, upper=3600)
+    friction_memory: float = setting(10.0, 'memory of the information, in motion', 's', lower=0.1, upper=3600)
     information: float = setting(
         0.02,
-        'how different motion must make the two friction terms: smallest eigenvalue of their correlation matrix; '
+        'least independence of the two friction terms: smallest eigenvalue of their correlation matrix; '
         '0: the published condition, speed alone',
         lower=0,
         upper=1,
     )
-    omega_min: float = setting(0.01, 'nothing adapts while the speed stays below', 'rad/s', lower=0, upper=1)
-    hold: float = setting(0.05, 'for so long', 's', lower=0.001, upper=10)
+    omega_min: float = setting(0.01, 'speed below which nothing adapts', 'rad/s', lower=0, upper=1)
+    hold: float = setting(0.05, 'time below omega_min after which adaptation stops', 's', lower=0.001, upper=10)
     stiffness_order: int = setting(2, 'number of odd terms of the elastic torque', lower=1, upper=5)
     stiffness_memory: float = setting(
-        5.0, 'excited motion after which the stiffness has forgotten', 's', lower=0.1, upper=1e6, infinite=True
+        5.0, 'memory of the stiffness, in excited motion', 's', lower=0.1, upper=1e6, infinite=True
     )
-    stiffness_scale: float = setting(1e-3, 'deformation of everyday work', 'rad', lower=1e-6, upper=1)
+    stiffness_scale: float = setting(1e-3, 'typical deformation in operation', 'rad', lower=1e-6, upper=1)
     stiffness_gate: float = setting(
-        0.0, 'smallest deformation that teaches; 0: a fifth of stiffness_scale', 'rad', lower=0, upper=1
+        0.0, 'deformation below which samples are ignored; 0: a fifth of stiffness_scale', 'rad', lower=0, upper=1
     )
     deformation_noise: float = setting(5e-6, 'deviation of the smoothed deformation', 'rad', lower=0, upper=0.1)
     friction_noise: float = setting(
@@ -101,29 +101,27 @@ class EstimationSettings(Settings):
         0.002, 'smallest deviation of a torque, as a share of the torque limit', lower=1e-6, upper=1
     )
     contact_deviations: float = setting(
-        4.0,
-        'contact: external torque beyond so many root mean squares of its largest errors in free motion',
-        lower=1,
-        upper=20,
+        4.0, 'threshold of a contact, in rms of the largest errors in free motion', lower=1, upper=20
     )
-    contact_share: float = setting(0.008, 'and beyond this share of the torque limit', lower=1e-6, upper=1)
+    contact_share: float = setting(
+        0.008, 'least threshold of a contact, as a share of the torque limit', lower=1e-6, upper=1
+    )
     contact_memory: float = setting(
-        100.0, 'visits to rest, slip or presliding, of up to 1 s, over which these are learnt', lower=1, upper=1e6
+        100.0,
+        'number of visits (up to 1 s of rest, slip or presliding) over which the errors are learnt',
+        lower=1,
+        upper=1e6,
     )
     temperature: float | None = setting(
         None,
-        'joint temperature where none is measured',
+        'joint temperature if none is measured',
         '°C',
         lower=-273.15,
         upper=200,
-        none='the one at which the friction is described',
+        none='that of the described friction',
     )
-    payload: bool = setting(
-        False, 'estimate the payload from the start; a load that is taken up later is recognised either way'
-    )
-    payload_memory: float = setting(
-        30.0, 'motion after which the payload has forgotten', 's', lower=1, upper=1e6, infinite=True
-    )
+    payload: bool = setting(False, 'estimate the payload from the start; a load picked up later is detected either way')
+    payload_memory: float = setting(30.0, 'memory of the payload, in motion', 's', lower=1, upper=1e6, infinite=True)
 
     def check(self) -> None:
         """Check that the bounds of α leave room."""

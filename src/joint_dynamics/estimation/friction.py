@@ -14,8 +14,8 @@
 
 """Adaptive friction: the gradient law on the regressor of the extended Maxwell-slip model [M6 eq 23-28].
 
-    f = K_τ i − B ω̇ − τ_J − F_v(ω, T),   Y = [F(τ_J) H, ω],   f̂ = Yᵀα,   nominal α = [1, 0]
-    α ← clip(α + T_s Γ Y (f − f̂)/(1 + T_s YᵀΓY)),   γ_i = rate_i/mean(Y_i²)
+    f = K_τ i − B ω̇ − τ_J − F_v(ω, T);   Y = [F(τ_J) H, ω],   f̂ = Yᵀα,   nominal α = [1, 0];
+    α ← clip(α + T_s Γ Y (f − f̂)/(1 + T_s YᵀΓY));   γ_i = rate_i/mean(Y_i²).
 
 α₁ follows wear (Coulomb friction), α₂ the error of the temperature model (viscous friction, N·m·s/rad). The normalised
 step never overshoots f = f̂; the plain one is unstable beyond T_s YᵀΓY = 2. The paper's excitation condition accepts

@@ -63,8 +63,8 @@ class HealthThresholds(Settings):
         length=2,
         check=_rising,
     )
-    excitation: float = setting(5.0, 'excited motion that an estimate needs before it is judged', 's', lower=0)
-    deviations: float = setting(2.0, 'a change must exceed so many deviations of the estimate', lower=0)
+    excitation: float = setting(5.0, 'excited motion before an estimate is judged', 's', lower=0)
+    deviations: float = setting(2.0, 'deviations of the estimate that a change must exceed', lower=0)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class HealthMonitor:
             deviation = np.sqrt(friction.covariance[:, 0, 0])
             parts.append(('Coulomb friction', scale, deviation, friction.excitation, self.thresholds.friction))
         if not parts:
-            return [JointHealth(UNKNOWN, 'neither stiffness nor a described friction')] * n
+            return [JointHealth(UNKNOWN, 'no stiffness and no described friction')] * n
         return [self._joint(j, parts) for j in range(n)]
 
     def _joint(self, j: int, parts: Sequence[tuple[str, Array, Array, Array, Sequence[float]]]) -> JointHealth:

@@ -15,13 +15,13 @@
 """Online estimation of one robot: one `update` per sample, all joints at once.
 
     raw q, θ, K_τ i, H(θ), F_v(ω)  →  one smoother, equal delay  →  τ_J (link model, spring, motor − friction), f, τ_ext
-    →  learning (`sample`)  →  after each block of motion: changes, payload
+    →  learning (`sample`)  →  after each block of motion: changes, payload.
 
 The hysteresis H and the speed part F_v of the friction follow from the raw motor angle and are smoothed like every
 signal; an undelayed factor beside delayed ones would halve the gain of the adaptation.
 
-Signs: M q̈ + C q̇ + g + τ_ext = τ_J, so τ_ext is the torque of the link on its surroundings, and a push in the direction
-of q is negative [M2 eq 2.23].
+Signs: M q̈ + C q̇ + g + τ_ext = τ_J [M2 eq 2.23]. τ_ext is the torque of the link on its surroundings; a push in the
+direction of q is negative.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class JointEstimator(sample.Estimates):
         if use.friction == 'adaptive' and slip is None:
             raise JointDynamicsError(
                 'friction: expected a friction model with a Maxwell-slip part for the method adaptive, found none; '
-                'take the method none'
+                'use the method none'
             )
         signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * (slip is not None)
         self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)

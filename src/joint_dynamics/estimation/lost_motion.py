@@ -14,7 +14,7 @@
 
 """Lost motion: the part of the deformation that is backlash, not elastic [M4 eq 30-32].
 
-    s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = Σ share_i/(1 + (τ/τ_i)²),   T τ̇ + τ = τ_J
+    s ← clip(s + Δθ/𝓑(θ), ±1);   φ_elastic = φ − g(τ) 𝓑(θ) s;   g = Σ share_i/(1 + (τ/τ_i)²);   T τ̇ + τ = τ_J.
 
 𝓑(θ) is half the backlash, s the position within it. The reduction g by load is this package's (`joint.stiffness`);
 `identify` fits the shares and the lag T. Where only the width is described, the shares are equal and T is 0.1 s.

@@ -14,8 +14,8 @@
 
 """Recursive least squares with directional forgetting and a bounded covariance, one joint at a time [M3 eq 18].
 
-    y = ψᵀα,   ε = y − ψᵀα,   r = ψᵀPψ,   α ← α + Pψ ε/(1 + r)
-    P ← P − c Pψψᵀ P + δ I,   c = (μ(1 + r) − 1)/(μ r (1 + r)) = 1/(1/β + r)
+    y = ψᵀα;   ε = y − ψᵀα;   r = ψᵀPψ;   α ← α + Pψ ε/(1 + r);
+    P ← P − c Pψψᵀ P + δ I;   c = (μ(1 + r) − 1)/(μ r (1 + r)) = 1/(1/β + r).
 
 The printed form has a pole at r = 1/μ − 1, where P stays well defined; c is that factor without the pole. μ = 1, δ = 0
 is ordinary recursive least squares.

@@ -141,7 +141,7 @@ class EstimationSession:
         if saved is not None and is_adapted_copy(saved, description):
             description = saved
             self.history = list(notes_of(saved).get('runs', []))
-            self.remarks.append('goes on from the saved estimates')
+            self.remarks.append('continues from the saved estimates')
         elif saved is not None:
             self.remarks.append('the saved estimates belong to another dynamics description and are not used')
         self.description = description
@@ -162,7 +162,7 @@ class EstimationSession:
             self.remarks.append('no motor-side encoder: no stiffness, and friction with the angle of the link')
         self.remarks += remarks_of(self.arm, self.settings, self.two_sides)
         if 'temperature' not in offered:
-            self.remarks.append('no temperature: its part of the friction stays as it is')
+            self.remarks.append('no temperature: the temperature term of the friction stays constant')
         self.reads_temperature = 'temperature' in offered
         self._motors = MotorReflection(motor_side or MotorSide(), robot.joint_names)
         quantities = ('q', self.effort, 'theta') if self.two_sides else ('q', self.effort)

@@ -86,14 +86,14 @@ class LimitSettings(Settings):
     continuous_range: float = setting(math.pi, 'a joint without position limits keeps to ± this', 'rad', above=0)
     lower: PerJoint | None = setting(None, 'further lower position limit per joint', 'rad', none='none')
     upper: PerJoint | None = setting(None, 'further upper position limit per joint', 'rad', none='none')
-    torque_limit: bool = setting(True, 'keep the torque limit; false: the torque is not looked at')
+    torque_limit: bool = setting(True, 'keep the torque limit; false: the torque is not checked')
     viscous_friction: PerJoint = setting(0.0, 'viscous friction per joint, added to the torque', 'N·m·s/rad', lower=0)
     coulomb_friction: PerJoint = setting(0.0, 'Coulomb friction per joint, added to the torque', 'N·m', lower=0)
     payload: PayloadSettings | None = setting(
         None, 'body at the end-effector, added to the torque: `mass`, `com`, `inertia`', none='none'
     )
     end_effector: str | None = setting(
-        None, 'frame that `radius` and `height` bind and the payload is fixed to', none='the last one of the chain'
+        None, 'frame of `radius`, `height` and payload', none='the last one of the chain'
     )
     radius: Sequence[float | None] | None = setting(
         None,
@@ -113,14 +113,14 @@ class LimitSettings(Settings):
     )
     clearance: float | None = setting(
         0.01,
-        'least distance of links that are no neighbours, where the URDF has collision geometry',
+        'least distance of links that are not neighbours (needs collision geometry)',
         'm',
         above=0,
         none='not checked',
     )
     floor: float | None = setting(
         None,
-        'height of a floor that all moving links keep `clearance` from (needs collision geometry)',
+        'height of a floor; all moving links keep `clearance` from it (needs collision geometry)',
         'm',
         none='no floor',
     )
@@ -156,28 +156,30 @@ class ExcitationSettings(Settings):
     harmonics: int = setting(5, 'harmonics of the series', lower=1, upper=100)
     repeats: int = setting(1, 'how often the period is played', lower=1, upper=10_000)
     ramp: float | None = setting(
-        None, 'from rest to the series and back, at each end', 's', lower=0.01, none='a fifth of the period', upper=3600
+        None,
+        'transition between rest and series, at each end',
+        's',
+        lower=0.01,
+        none='a fifth of the period',
+        upper=3600,
     )
     posture: Sequence[float] | Mapping[str, float] | None = setting(
         None,
         'where the motion starts and ends, a list or {joint: angle}',
         'rad',
-        none='at the mean posture of the series, which is then searched for as well',
+        none='the mean posture of the series, which is optimised too',
     )
     criterion: str = setting('condition_number', 'what is minimised', choices=CRITERIA)
     information_weight: float = setting(
         0.2,
-        'weight of −log det / b beside the log of the condition number, which does not tell large signals from small '
-        'ones; 0: not at all',
+        'weight of −log det per parameter beside the log of the condition number, which ignores the size of signals',
         lower=0,
     )
-    kinds: Sequence[str] = setting(KINDS, 'kinds of parameters that the regressor has', choices=KINDS)
+    kinds: Sequence[str] = setting(KINDS, 'kinds of parameters in the regressor', choices=KINDS)
     starts: int = setting(8, 'most searches', lower=1, upper=10_000)
-    candidates: int = setting(4, 'random motions of which each search goes on with the best', lower=1, upper=1000)
-    patience: int = setting(
-        3, 'after so many searches in a row that gained nothing no further begins', lower=1, upper=10_000
-    )
-    seed: int = setting(0, 'draws the random motions', lower=0)
+    candidates: int = setting(4, 'random motions; each search starts from the best', lower=1, upper=1000)
+    patience: int = setting(3, 'searches in a row without gain, after which no further begins', lower=1, upper=10_000)
+    seed: int = setting(0, 'seed of the random motions', lower=0)
     time_budget: float | None = setting(
         None, 'cap on the wall time of the search', 's', above=0, none='none', upper=1e6
     )

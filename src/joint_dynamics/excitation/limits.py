@@ -112,8 +112,8 @@ class MotionLimits:
         Raises
         ------
         JointDynamicsError
-            If a joint has no speed limit or no room to move, or if a torque limit is requested without inertial
-            parameters or without the effort limit of a joint.
+            For a joint without speed limit or room to move. For a torque limit without inertial parameters, or without
+            the effort limit of a joint.
         """
         names = model.joint_names
         lower, upper = _position(model, settings)

@@ -235,7 +235,7 @@ def optimise(
                 continue
             if message is None:
                 raise JointDynamicsError(
-                    f'excitation: expected the search processes to end well, found status '
+                    f'excitation: expected the search processes to succeed, found status '
                     f'{workers[number].wait()}: see its messages'
                 )
             kind, content = message
@@ -289,7 +289,7 @@ def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str
         where = f'in {settings.starts} starts' if settings.time_budget is None else f'within {settings.time_budget:g} s'
         raise JointDynamicsError(
             f'excitation: expected a motion that keeps every limit, found none {where}'
-            + (f'; broken to the last: {reason}' if reason else '')
+            + (f'; still exceeded: {reason}' if reason else '')
         )
     trajectory = best.trajectory.repeated(settings.repeats)
     assessment, was = problem.assess(best.trajectory), problem.assess(before.trajectory)

@@ -35,8 +35,8 @@ from joint_dynamics.settings import Settings, check_keys, declarations, setting
 FOURIER = 'fourier'
 NAMES = (FOURIER, *PROFILES)
 NO_FLOOR = (
-    'nothing keeps the arm above what it stands on: set limits.floor (needs collision geometry), or limits.height of'
-    ' the end-effector, unless there is nothing around it'
+    'no floor is set, so the arm may hit its table: set limits.floor (needs collision geometry), or limits.height '
+    'of the end-effector'
 )
 KEYS = ('profile', 'limits', 'posture', 'rate', 'condition_limit', *NAMES)
 
@@ -47,18 +47,17 @@ class PlanSettings(Settings):
 
     SECTION = 'excitation'
 
-    profile: str = setting(FOURIER, 'what is planned', choices=NAMES)
+    profile: str = setting(FOURIER, 'kind of motion', choices=NAMES)
     limits: LimitSettings = setting(LimitSettings(), 'the limits of the motion')
     posture: Sequence[float] | Mapping[str, float] | None = setting(
         None,
-        'where the joints stand that do not move, and where a motion of all joints starts and ends: a list or '
-        '{joint: angle}',
+        'position of joints that do not move, and start and end of a motion of all joints: a list or {joint: angle}',
         'rad',
         none='0; of a Fourier series free',
     )
-    rate: float = setting(100.0, 'of the trajectory written or sent', 'Hz', above=0, upper=10_000)
+    rate: float = setting(100.0, 'samples per second of the trajectory', 'Hz', above=0, upper=10_000)
     condition_limit: float = setting(
-        100.0, 'above it a motion that should tell all parameters apart is not good enough', above=1
+        100.0, 'condition number above which a motion does not separate the parameters', above=1
     )
     options: Mapping[str, Any] = setting({}, 'settings of the profile, in a section of its name')
 
@@ -136,8 +135,8 @@ class Plan:
             notes.append(NO_FLOOR)
         if 'torque' in self.assessment.margins and limits.viscous_friction == limits.coulomb_friction == 0.0:
             notes.append(
-                'the torque limit is kept without friction, which is not read from a robot file: set'
-                ' limits.viscous_friction and limits.coulomb_friction where they are known'
+                'the torque limit is checked without friction, because a robot file states none: set'
+                ' limits.viscous_friction and limits.coulomb_friction if they are known'
             )
         if 'clearance' not in self.assessment.margins:
             notes.append(

@@ -72,11 +72,9 @@ class BangCoastBang(Settings):
     duration: float = setting(10.0, 'length of the motion', 's', above=0, upper=3600)
     joints: Sequence[str] | None = setting(None, 'the joints that move', none='all')
     wait: float = setting(1.0, 'longest pause before a move', 's', lower=0, upper=3600)
-    least: float = setting(0.3, 'least share of distance, speed and acceleration that is drawn', above=0, upper=1)
-    reach: float = setting(
-        1.0, 'share of the way from the posture to the position limits that is used', above=0, upper=1
-    )
-    seed: int = setting(0, 'draws the moves', lower=0)
+    least: float = setting(0.3, 'smallest random share of distance, speed and acceleration', above=0, upper=1)
+    reach: float = setting(1.0, 'largest share of the way from the posture to the position limits', above=0, upper=1)
+    seed: int = setting(0, 'seed of the moves', lower=0)
 
     def build(self, model: RobotModel, limits: MotionLimits, posture: FloatArray) -> PiecewiseTrajectory:
         """Return the motion, which begins at `posture` (n,) and ends at rest.

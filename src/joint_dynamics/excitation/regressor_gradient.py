@@ -14,12 +14,12 @@
 
 """The regressor at a batch of samples, with its vector-Jacobian product.
 
-It is that of `joint_dynamics.robot` (symbols there). For joint j with axis z and lever u, and link i with motion w, ẇ,
-a, all in frame i,
+It is that of `joint_dynamics.robot` (symbols there). Joint j has axis z and lever u, link i the motion w, ẇ, a, all in
+frame i:
 
-    Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a
+    Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a.
 
-where Λ weights the link's ten columns: S the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. The
+Λ weights the link's ten columns: S is the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. The
 gradient with respect to each factor follows from this line; the recursion over the links is then run backwards (reverse
 accumulation), sample by sample.
 """

@@ -66,15 +66,15 @@ class ConstantSpeed(Settings):
     stop: float | None = setting(None, 'its other end', 'rad', none='45° above that middle')
     speeds: Sequence[float] | None = setting(
         None,
-        'one sweep + and one − each',
+        'speeds of the sweeps, each in both directions',
         'rad/s',
         above=0,
-        none='eight from 2 % of the allowed speed up to what leaves half of the way at constant speed',
+        none='eight, from 2 % of the allowed speed to the fastest with half of the way at constant speed',
         check=_some,
     )
-    acceleration: float | None = setting(None, 'at the ends', 'rad/s²', above=0, none='the allowed one')
+    acceleration: float | None = setting(None, 'acceleration at the ends', 'rad/s²', above=0, none='the allowed one')
     rest: float = setting(0.5, 'stop at every end', 's', lower=0, upper=3600)
-    cycles: int = setting(1, 'how often the whole is done', lower=1, upper=1000)
+    cycles: int = setting(1, 'repetitions of the whole motion', lower=1, upper=1000)
 
     def build(self, model: RobotModel, limits: MotionLimits, posture: FloatArray) -> PiecewiseTrajectory:
         """Return the motion."""
@@ -108,13 +108,15 @@ class Trapezoids(Settings):
 
     joint: str = setting(..., 'name of the joint that moves')
     speeds: Sequence[float] | None = setting(
-        None, 'of the plateaus', 'rad/s', above=0, none='six up to what fits', check=_some
+        None, 'speeds of the plateaus', 'rad/s', above=0, none='six, up to the fastest that fits', check=_some
     )
     plateau: float = setting(1.0, 'time at constant speed', 's', above=0, upper=3600)
-    acceleration: float | None = setting(None, 'between the plateaus', 'rad/s²', above=0, none='the allowed one')
+    acceleration: float | None = setting(
+        None, 'acceleration between the plateaus', 'rad/s²', above=0, none='the allowed one'
+    )
     rest: float = setting(0.5, 'stop between the trapezoids', 's', lower=0, upper=3600)
     start: float | None = setting(
-        None, 'where every trapezoid begins', 'rad', none='so that the longest is centred in the allowed range'
+        None, 'start of every trapezoid', 'rad', none='centred, for the longest, in the allowed range'
     )
 
     def build(self, model: RobotModel, limits: MotionLimits, posture: FloatArray) -> PiecewiseTrajectory:
@@ -151,13 +153,11 @@ class SlowReversals(Settings):
     SECTION = 'slow_reversals'
 
     joint: str = setting(..., 'name of the joint that moves')
-    acceleration: float = setting(0.05, 'of every phase', 'rad/s²', above=0)
-    net: float = setting(math.radians(3.0), 'what a cycle gains', 'rad', above=0)
+    acceleration: float = setting(0.05, 'acceleration of every phase', 'rad/s²', above=0)
+    net: float = setting(math.radians(3.0), 'net advance of a cycle', 'rad', above=0)
     cycle: float = setting(8.5, 'length of a cycle', 's', above=0, upper=3600)
-    start: float | None = setting(
-        None, 'where the turn begins', 'rad', none='so that it is centred in the allowed range'
-    )
-    span: float = setting(2 * math.pi, 'what is covered', 'rad', above=0)
+    start: float | None = setting(None, 'start of the turn', 'rad', none='centred in the allowed range')
+    span: float = setting(2 * math.pi, 'range covered', 'rad', above=0)
 
     def check(self) -> None:
         """Check that a cycle fits into the span."""
@@ -200,15 +200,15 @@ class LoadSweep(Settings):
 
     joint: str = setting(..., 'name of the joint that moves')
     start: float | None = setting(
-        None, 'angle without load', 'rad', none='where the gravity torque of the model, payload included, vanishes'
+        None, 'angle without load', 'rad', none='zero of the gravity torque of the model, payload included'
     )
-    stop: float | None = setting(None, 'angle of greatest load', 'rad', none='where the gravity torque peaks')
-    speed: float = setting(0.05, 'of the sweep; that of the paper', 'rad/s', above=0)
-    acceleration: float | None = setting(None, 'at the ends', 'rad/s²', above=0, none='the allowed one')
+    stop: float | None = setting(None, 'angle of greatest load', 'rad', none='maximum of the gravity torque')
+    speed: float = setting(0.05, 'speed of the sweep; default of the paper', 'rad/s', above=0)
+    acceleration: float | None = setting(None, 'acceleration at the ends', 'rad/s²', above=0, none='the allowed one')
     reversals: int = setting(
-        0, 'on the way to the load, every one goes back half of the way gained', lower=0, upper=1000
+        0, 'reversals on the way to the load; each goes back half of the way gained', lower=0, upper=1000
     )
-    sweeps: int = setting(1, 'how often to and fro', lower=1, upper=1000)
+    sweeps: int = setting(1, 'sweeps to and fro', lower=1, upper=1000)
     rest: float = setting(1.0, 'stop at both ends', 's', lower=0, upper=3600)
 
     def build(

@@ -149,14 +149,14 @@ def _dynamics(result: IdentificationResult, able: list[str], unable: list[str]) 
         f' (condition number {result.solution.condition_number:.3g})'
     )
     if poor and not any(reason.code == 'excitation' for reason in result.reasons):
-        unable.append(f'not told from others by this motion: {", ".join(poor)}')
+        unable.append(f'not separated by this motion: {", ".join(poor)}')
 
 
 def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> None:
     if recording.theta is None:
         unable.append('stiffness, kinematic error, backlash: expected motor positions, found none')
     else:
-        able.append('stiffness, kinematic error and backlash, where joints are loaded (motor positions are there)')
+        able.append('stiffness, kinematic error and backlash of loaded joints (motor positions exist)')
     span = None if recording.temperature is None else np.ptp(recording.temperature, axis=0).max()
     if span is None:
         unable.append('friction over temperature: expected joint temperatures, found none')
@@ -174,7 +174,9 @@ def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> N
         if max(there, back) > TRAVEL and min(there, back) < ONE_WAY * max(there, back)
     ]
     if one_way:
-        unable.append(f'Coulomb friction apart from an offset, in one direction only: {", ".join(one_way)}')
+        unable.append(
+            f'Coulomb friction separate from an offset, for joints that move one way only: {", ".join(one_way)}'
+        )
 
 
 def _outside(recording: Recording, model: RobotModel) -> Iterator[str]:
@@ -191,7 +193,7 @@ def _outside(recording: Recording, model: RobotModel) -> Iterator[str]:
 
 def _oddities(recording: Recording) -> Iterator[str]:
     if recording.dq is None:
-        yield 'no measured speeds: time stamps in a wrong unit show less clearly'
+        yield 'no measured speeds: a wrong unit of the time stamps is harder to detect'
     if recording.tau is None and recording.current is None:
         yield 'neither torque nor current: nothing can be identified'
     if recording.tau is None or recording.current is None:

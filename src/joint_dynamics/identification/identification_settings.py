@@ -66,10 +66,10 @@ class KnownPayload(Settings):
     SECTION = 'identification.payload'
 
     mass: float | None = setting(None, 'weighed mass', 'kg', above=0, upper=1000, none='not known')
-    joint: str | None = setting(None, 'joint that moves the link it hangs on', none='the last one')
+    joint: str | None = setting(None, 'joint of the link that carries it', none='the last one')
     position: Sequence[float] | None = setting(
         None,
-        'where it hangs, in the frame of that joint: only its mass is identified, as that of a point',
+        'position in the frame of that joint; only the mass is then identified, as a point mass',
         'm',
         length=3,
         none='identified',
@@ -135,11 +135,11 @@ class IdentificationSettings(Settings):
     )
     drive_gain_deviation: float | Mapping[str, float] | None = setting(
         None,
-        'relative standard deviation of the drive gains, of all or by joint (± 5 % of a data sheet: 0.03); it goes '
-        'into those of the parameters',
+        'relative standard deviation of the drive gains, of all or by joint (± 5 % of a data sheet: 0.03); it '
+        'adds to the deviations of the parameters',
         lower=0,
         below=1,
-        none='0.058 where currents are turned into torques by drive_gains',
+        none='0.058 for currents',
     )
     terms: tuple[Term, ...] = setting(
         (),
@@ -147,40 +147,39 @@ class IdentificationSettings(Settings):
         '{hysteresis: 0.001}]}',
     )
     condition_limit: float = setting(
-        300.0, 'above this condition number a recording does not excite the robot enough', lower=1, upper=1e12
+        300.0, 'condition number above which the excitation is insufficient', lower=1, upper=1e12
     )
     proceed: bool = setting(False, 'accept a result that is not reliable')
     period: float | None = setting(
         None,
-        'a motion repeated every so many seconds is averaged over its periods; 0: it is not',
+        'period over which a repeated motion is averaged; 0: no averaging',
         's',
         lower=0,
         none='found from the data',
         upper=3600,
     )
-    moving_speed: float = setting(0.02, 'samples count as moving above it', 'rad/s', lower=0)
+    moving_speed: float = setting(0.02, 'speed above which a sample counts as moving', 'rad/s', lower=0)
     rest_speed: float = setting(
         0.01,
-        'a joint slower than this rests, and its friction is not known; 0: rows at rest count as all others',
+        'speed below which a joint rests, with unknown friction; 0: rows at rest count like all others',
         'rad/s',
         lower=0,
         upper=1,
     )
-    selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
+    selection: bool = setting(True, 'choose further friction terms by held-out data')
     payload: KnownPayload | None = setting(
-        None, 'what is known of the payload: `mass`, `known`, the `joint` that moves it, its `position`', none='nothing'
+        None, 'known values of the payload: `mass`, `known`, the `joint` that moves it, its `position`', none='nothing'
     )
     physical: bool | PhysicalOptions = setting(
-        False,
-        'move the estimate into the set of physical parameters (needs cvxpy): true, or `pull`, `prior` and `mass`',
+        False, 'nearest physically possible parameters (needs cvxpy): true, or `pull`, `prior` and `mass`'
     )
     essential: bool | str = setting(
         False,
-        'drop parameters that the data does not need, by relative deviation (ratio, true) or by F-statistic (f)',
+        'drop insignificant parameters, by relative deviation (ratio, true) or by F-statistic (f)',
         choices=('ratio', 'f'),
     )
     rotor: Any = setting(
-        None, 'description (file) whose rotor inertia and friction are taken off the torque before', none='none'
+        None, 'description (file) whose rotor inertia and friction are subtracted from the torque first', none='none'
     )
     options: Mapping[str, Any] = setting({}, 'further settings of the method')
 

@@ -174,13 +174,13 @@ def identify(
     }
 
     # 8 Whether it holds
-    say('checking whether the result holds')
+    say('checking the reliability of the result')
     judged = check_recordings(stated, problem, solution, measured, training, validated, unseen, settings, covariance)
     different = payload_differences(problem, solution.chi, payload_runs, hung.joint)
     weak_gains = poorly_determined_gains(converted.drive_gains or {})
 
     if zero := solved.details.rotors_at_zero:
-        notes.append(f'{", ".join(zero)} came out below 0, within the deviation: taken as 0')
+        notes.append(f'{", ".join(zero)} estimated below 0, within the deviation: set to 0')
     notes += [*judged.notes, *data.notes, *([] if rotor is None else rotor.remarks), *unknown]
     reasons = without_duplicates([*judged.reasons, *different, *weak_gains])
 

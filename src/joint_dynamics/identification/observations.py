@@ -106,8 +106,8 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
     Returns
     -------
     float
-        `HARMONICS` times the frequency below which the share `POWER` of the power of all joint velocities lies, summed
-        over recordings and joints, so that joints at rest (encoder noise) have no weight.
+        `HARMONICS` times the frequency below which the share `POWER` of the power of all joint velocities lies. It is
+        summed over recordings and joints, so joints at rest (encoder noise) have no weight.
     """
     grid = np.linspace(0.0, HIGHEST_MOTION, 6001)
     power = np.zeros_like(grid)

@@ -150,7 +150,7 @@ def judge_description(
     description_reasons = []
     if not provenance.get('believable', True):
         why = provenance.get('reasons') or ['its identification was judged unreliable']
-        text = f'the description says of itself that it is not reliable: {"; ".join(map(str, why))}'
+        text = f'the description was not reliable when identified: {"; ".join(map(str, why))}'
         description_reasons = [Reason('description', text)]
     reasons = [*description_reasons, *contradictory, *predicted]
     names = [recording.name for recording in recordings]

@@ -14,14 +14,14 @@
 
 """The extended Generalized Maxwell-Slip friction model of all joints at once [M6 eq 3-20].
 
-    f = F(τ_J) H + F_v,    F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J²
+    f = F(τ_J) H + F_v;    F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J²;
     F_v = H (F_S − F_C0) exp(−(|ω|/V_S)^μ) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³
-          + sgn(ω)√|ω| (F_T0 + F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) + offset
+          + sgn(ω)√|ω| (F_T0 + F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) + offset.
 
 The Stribeck term has H in place of sgn ω [M6 eq 11], so that nothing jumps at ω = 0. In steady slip H = sgn ω.
 
 For a joint with `quadrants`, Hamon's dry friction replaces F(τ_J) H and all terms of F_v but the temperature's
-[H eq 30; H eq 22 is printed wrong], with E = exp(−|ω|/q̇_s), P⁺ = (1 + H sgn τ_J)/2 and P⁻ = 1 − P⁺:
+[H eq 30; H eq 22 is printed wrong]. With E = exp(−|ω|/q̇_s), P⁺ = (1 + H sgn τ_J)/2 and P⁻ = 1 − P⁺:
 
     (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + τ_off
 """

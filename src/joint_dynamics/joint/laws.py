@@ -213,8 +213,8 @@ def stiffness_slope(c: Joint, tables: FloatArray, phi: float) -> float:
 def deformation(c: Joint, tables: FloatArray, load: float) -> float:
     """φ with τ_E(φ) = τ_J, rad; ±φ_max beyond the largest torque that the polynomial has; 0 for a rigid joint.
 
-    With s = √(α₁/(3 |α₃|)) and x = 3 τ/(2 α₁ s), α₁ φ + α₃ φ³ has the root 2 s sinh(asinh(x)/3) if it hardens, and
-    2 s sin(asin(x)/3) if it softens. Cardano's formula would subtract large numbers. Other orders: Newton's steps,
+    Let s = √(α₁/(3 |α₃|)) and x = 3 τ/(2 α₁ s). Then α₁ φ + α₃ φ³ = τ has the root 2 s sinh(asinh(x)/3) if it hardens,
+    and 2 s sin(asin(x)/3) if it softens. Cardano's formula would subtract large numbers. Other orders: Newton's steps,
     bisected outside the interval.
     """
     if c.order == 0:

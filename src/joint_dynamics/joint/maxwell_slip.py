@@ -14,7 +14,7 @@
 
 """Maxwell-slip in position form for all joints at once, with the polynomial laws of the extended model [M6 eq 12-18].
 
-    δ_i ← clip(δ_i + θ(k+1) − θ(k), ±𝓑(θ(k+1)) Δ_i),    H = 𝓑(θ)⁻¹ Σ k_i δ_i,    Σ k_i Δ_i = 1,  −1 ≤ H ≤ 1
+    δ_i ← clip(δ_i + θ(k+1) − θ(k), ±𝓑(θ(k+1)) Δ_i);    H = 𝓑(θ)⁻¹ Σ k_i δ_i;    Σ k_i Δ_i = 1;  −1 ≤ H ≤ 1.
 
 The state is the position of each slider, s_i = θ − δ_i (`laws.slide`).
 """

@@ -21,7 +21,7 @@ an inverse everywhere; with α_2 < 0 below τ_max = τ_E(φ_max), k(φ_max) = 0.
 
 Lost motion is deformation within the backlash without torque. A load reduces it [without load: M4 eq 30-32]:
 
-    φ = θ − q = s(τ_J) + θ̃(θ) + b(τ) x,   x ← clip(x + Δθ/𝓑, ±1),   b(τ) = Σ_i b_i/(1 + (τ/τ_i)²),   T τ̇ + τ = τ_J
+    φ = θ − q = s(τ_J) + θ̃(θ) + b(τ) x;   x ← clip(x + Δθ/𝓑, ±1);   b(τ) = Σ_i b_i/(1 + (τ/τ_i)²);   T τ̇ + τ = τ_J.
 
 No published law describes b; it is fitted with b_i ≥ 0, Σ b_i = 𝓑, for fixed loads τ_i.
 """
@@ -211,7 +211,7 @@ def check_range(stiffness: TorsionalStiffness, joint_names: Sequence[str], worki
                 continue
         raise JointDynamicsError(
             f'arm: expected a stiffness of {name} that stays positive up to its torque limit of {working[joint]:g} N·m,'
-            f' found coefficients {row.tolist()}, which hold up to {tau_max[joint]:.4g} N·m'
+            f' found coefficients {row.tolist()}, positive up to {tau_max[joint]:.4g} N·m'
         )
 
 

@@ -274,7 +274,7 @@ def make_grid(
         )
     aligner = Aligner(samples, name, origin, period, grid)
     if t1 is not None and t1 > total + 1.5 * period:
-        aligner.notes.append(f'the window was to end at {t1:.6g} s, the recording ends at {total:.6g} s')
+        aligner.notes.append(f'the window should end at {t1:.6g} s, the recording ends at {total:.6g} s')
     cut = (
         (begin - min(table.stamps[0] for table in fast)) * 1e-9,
         (max(table.stamps[-1] for table in fast) - end) * 1e-9,

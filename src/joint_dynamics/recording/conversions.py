@@ -152,11 +152,9 @@ class Corrections(Settings):
     torque_sign: Mapping[str, float] = setting({}, 'factor 1 or -1 of the torque (current) of a joint', check=_signs)
     torque_scale: Mapping[str, float] = setting({}, 'factor of the torque (current) of a joint', check=_scales)
     torque_without_gravity: bool = setting(
-        False, 'whether all torques leave gravity out, as those of a robot that compensates its own weight'
+        False, 'all torques exclude gravity, as of a robot that compensates its own weight'
     )
-    torque_delay: float = setting(
-        0.0, 'how much later torques were stamped than the motion they belong to: they are read ahead', 's'
-    )
+    torque_delay: float = setting(0.0, 'delay of the torque stamps behind the motion, which is removed', 's')
     position_order: Mapping[str, str] = setting(
         {}, 'joint → joint under whose name its position and speed were recorded', check=_permutation
     )

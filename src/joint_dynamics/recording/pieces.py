@@ -97,14 +97,15 @@ def _pieces_between_gaps(aligner: Aligner, tables: Sequence[Table]) -> tuple[lis
     )
     if not pieces or not left_out <= settings.max_left_out:
         raise JointDynamicsError(
-            f'{aligner.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), or pieces of at least '
-            f'{shortest:g} s between the gaps with {100 * (1 - settings.max_left_out):.3g} % of the time '
-            f'(recording.max_left_out), found {100 * (1 - left_out):.3g} %, and a gap of {stop - start:.6g} s in '
-            f'{what} at {start:.6g} s (a window PATH@t0:t1 leaves it out)'
+            f'{aligner.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found {stop - start:.6g} s'
+            f' in {what} at {start:.6g} s: leave it out by a window PATH@t0:t1. Expected pieces of at least '
+            f'{shortest:g} s with {100 * (1 - settings.max_left_out):.3g} % of the time (recording.max_left_out), '
+            f'found {100 * (1 - left_out):.3g} %'
         )
     return (
         pieces,
-        f'used in {len(pieces)} pieces, for gaps longer than {limit * 1e3:.4g} ms (recording.max_gap): {count}, the '
+        f'used in {len(pieces)} pieces, because of gaps longer than {limit * 1e3:.4g} ms (recording.max_gap): '
+        f'{count}, the '
         f'longest of {(stop - start) * 1e3:.4g} ms in {what} at {start:.6g} s; {left_out * (end - begin):.3g} s '
         f'({100 * left_out:.2g} %) left out',
     )

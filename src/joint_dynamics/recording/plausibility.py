@@ -17,9 +17,9 @@
 A flipped bit, a wrong unit or a jumping encoder leads to values that no joint can have. A flip in the last digits of a
 number is not visible. The bounds are far from anything that joints do, so that no real recording is refused:
 
-- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm
-- a position that leaves its neighbours faster than any drive accelerates
-- a speed or torque ten times its ordinary size for one sample
+- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm;
+- a position that leaves its neighbours faster than any drive accelerates;
+- a speed or torque ten times its ordinary size for one sample.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def bounds(
 
 def note_of(name: str, what: str, odd: ImplausibleValue, implausible: str) -> str:
     """Return the note on a value of `what`, or refuse it where `implausible` says so."""
-    note = f'{what} at {odd.time:.6g} s is not what a joint does: {odd.what}'
+    note = f'{what} at {odd.time:.6g} s is implausible: {odd.what}'
     if implausible == 'refuse':
         raise JointDynamicsError(
-            f'{name}: expected what a joint does, found that {note} (recording.implausible: note lets it pass)'
+            f'{name}: expected plausible values, found that {note} (recording.implausible: note accepts it)'
         )
     return note
 

@@ -94,9 +94,8 @@ def refuse_several_publishers(table: Table, begin: int, end: int, name: str) -> 
     raise JointDynamicsError(
         f'{name}: {table.quantity} of {table.names[j]} on {table.source}: expected one publisher, found samples that '
         f'contradict each other, {values[k, j]:.4g} and {values[k + 1, j]:.4g} {UNIT[table.quantity]} {how} at '
-        f'{(stamps[k + 1] - table.stamps[0]) * 1e-9:.4g} s ({100 * where.mean():.2g} % of all): several publishers (a '
-        'joint_state_publisher beside the broadcaster, two arms with the same joint names)? `ros2 topic info -v '
-        f'{table.source}` lists them; record one of them'
+        f'{(stamps[k + 1] - table.stamps[0]) * 1e-9:.4g} s ({100 * where.mean():.2g} % of all); `ros2 topic info -v '
+        f'{table.source}` lists the publishers: record one of them'
     )
 
 

@@ -257,7 +257,7 @@ class Recording:
             )
         notes = self.notes
         if np.isfinite(end) and end > self.time[-1] + 1.5 * self.period:
-            notes += (f'the window was to end at {end:.6g} s, the recording ends at {self.time[-1]:.6g} s',)
+            notes += (f'the window should end at {end:.6g} s, the recording ends at {self.time[-1]:.6g} s',)
         rows = slice(int(first), int(last))
         arrays: dict[str, Any] = {name: getattr(self, name)[rows] for name in self.quantities}
         name = self.name if t0 is None and t1 is None else f'{self.name}@{_number(t0)}:{_number(t1)}'

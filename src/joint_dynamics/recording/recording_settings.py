@@ -85,10 +85,10 @@ class JointStates(_WithEffort):
     topic: str = setting('joint_states', 'of `sensor_msgs/JointState`', check=named)
     effort: str = setting(
         'torque',
-        'what its `effort` is: joint torque in N·m, the same without gravity, motor current in A, or not used',
+        'meaning of `effort`: joint torque in N·m, the same without gravity, motor current in A, or not used',
         choices=EFFORTS,
     )
-    velocity: bool = setting(True, 'whether its `velocity` is read; false where it is of no use')
+    velocity: bool = setting(True, 'read its `velocity`')
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class MotorStates(_WithEffort, MotorSide):
     topic: str = setting('motor_states', 'of `sensor_msgs/JointState`', check=named)
     effort: str = setting(
         'current',
-        'what its `effort` is: motor torque in N·m, the same without gravity, motor current in A, or not used',
+        'meaning of `effort`: motor torque in N·m, the same without gravity, motor current in A, or not used',
         choices=EFFORTS,
     )
 
@@ -112,7 +112,7 @@ class ArrayTopic(Settings):
     SECTION = 'recording.arrays'
 
     topic: str = setting(..., 'of `std_msgs/Float64MultiArray`', check=named)
-    quantity: str = setting(..., 'what its values are', choices=KNOWN)
+    quantity: str = setting(..., 'quantity of its values', choices=KNOWN)
     joints: Sequence[str] = setting(..., 'the joints in the order of the array', check=_joints)
 
 
@@ -120,7 +120,8 @@ class ArrayTopic(Settings):
 class _Interfaces(_WithEffort):
     effort: str = setting(
         'torque',
-        'what an interface `effort` is: joint torque in N·m, the same without gravity, motor current in A, or not used',
+        'meaning of an interface `effort`: joint torque in N·m, the same without gravity, motor current in A, or '
+        'not used',
         choices=EFFORTS,
     )
     interfaces: Mapping[str, str] | None = setting(
@@ -172,8 +173,8 @@ class RecordingSettings(Corrections, Settings):
 
     joint_states: JointStates | None = setting(
         JointStates(),
-        'link-side `sensor_msgs/JointState`; a text is its topic. Not read unless stated where another input gives the '
-        'positions',
+        'link-side `sensor_msgs/JointState`; a text is its topic. If another input gives the positions, it is read '
+        'only if stated',
         none='none',
     )
     motor_states: MotorStates | None = setting(
@@ -207,30 +208,22 @@ class RecordingSettings(Corrections, Settings):
     state_interfaces: StateInterfaces | None = setting(
         None, '`control_msgs/Keys` with `Float64Values` (state_interfaces_broadcaster)', none='none'
     )
-    without_torque: Sequence[str] = setting(
-        (), 'joints whose torque (current) is not used: not measured, or not to be trusted', check=_all_named
-    )
+    without_torque: Sequence[str] = setting((), 'joints whose torque (current) is ignored', check=_all_named)
     names: Mapping[str, str] = setting(
-        {},
-        "name in the messages → joint of the robot, where they differ (also for a motor's or a link's name)",
-        check=_all_named,
+        {}, 'name in the messages → joint of the robot, if they differ (also for motors and links)', check=_all_named
     )
     stamps: str = setting(
         'header',
-        'time of a sample: its header (of reception where it has none) or always of reception',
+        'time of a sample: header (without one, reception) or always reception',
         choices=('header', 'received'),
     )
     max_gap: float | None = setting(
-        None,
-        'longest stretch without a sample that is bridged',
-        's',
-        above=0,
-        none='five sample periods, at least 0.02 s',
+        None, 'longest gap that is interpolated', 's', above=0, none='five sample periods, at least 0.02 s'
     )
     max_left_out: float = setting(
         0.25,
-        'share of a recording that longer gaps, and pieces between them shorter than 2.5 s, may take where `identify` '
-        'and `validate` use it in pieces; 0: a longer gap is refused',
+        'largest share of a recording lost to longer gaps and to pieces under 2.5 s, for `identify` and `validate`; '
+        '0: a longer gap is refused',
         lower=0,
         upper=1,
     )
@@ -242,18 +235,15 @@ class RecordingSettings(Corrections, Settings):
         none='half of the longest gap allowed on the link side, at least 0.025 s',
     )
     max_temperature_gap: float = setting(
-        30.0,
-        'the same for temperatures, which are slow: interpolated, and held before the first and after the last',
-        's',
-        above=0,
+        30.0, 'the same for temperatures (held before the first and after the last sample)', 's', above=0
     )
     nan: str = setting(
         'refuse',
-        'interpolate: a sample that is not a number is left out, and `max_gap` applies to the hole',
+        'interpolate: samples that are not numbers are left out, and `max_gap` applies',
         choices=('refuse', 'interpolate'),
     )
     implausible: str = setting(
-        'refuse', 'note: values that no joint has (below) are only told in the notes', choices=('refuse', 'note')
+        'refuse', 'note: implausible values (below) only become notes', choices=('refuse', 'note')
     )
     min_duration: float = setting(0.5, 'shortest recording that is accepted', 's', above=0)
     min_samples: int = setting(50, 'fewest samples that are accepted', lower=1)

@@ -111,7 +111,7 @@ class Stream:
             if not (steps >= 0).all():
                 at = int(np.argmax(steps < 0))
                 raise JointDynamicsError(
-                    f'{self.source}: expected stamps that go on, found time going back by {-steps[at] * 1e-9:.6g} s at'
+                    f'{self.source}: expected increasing stamps, found time going back by {-steps[at] * 1e-9:.6g} s at'
                     f' {(stamps[at] - stamps[0]) * 1e-9:.6g} s (message {at + 2} of {stamps.size} with {self.quantity})'
                     ': several publishers, or a clock that was set back?'
                 )
@@ -119,7 +119,7 @@ class Stream:
             values = np.array(rows.values, dtype=np.float64).reshape(stamps.size, len(rows.names))
             if stamps.size > 2 and not steps.any():
                 raise JointDynamicsError(
-                    f'{self.source}: expected stamps that go on, found the same one in all {stamps.size} messages, '
+                    f'{self.source}: expected increasing stamps, found the same one in all {stamps.size} messages, '
                     f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception'
                 )
             yield Table(self.source, self.quantity, rows.names, stamps, values)

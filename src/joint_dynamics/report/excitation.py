@@ -54,7 +54,7 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
         report.add_text(plan.poor_excitation, kind='warning')
     elif assessment.condition_number <= plan.settings.condition_limit:
         report.add_text(
-            f'Every limit is kept, and all {assessment.base_parameters} base parameters are told apart: condition'
+            f'Every limit is kept, and all {assessment.base_parameters} base parameters are separated: condition'
             f' number {assessment.condition_number:.3g} (limit {plan.settings.condition_limit:g}).',
             kind='good',
         )
@@ -74,9 +74,9 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     )
     report.add_robot(
         view,
-        f'The motion, with the path of {frame.name}; beside it each joint within its limits, shaded what the motion'
-        f' uses, and the smallest margins, which have the safety factor {plan.settings.limits.safety_factor:g} in them.'
-        f' Reading a figure below moves the robot to that time. {remark}',
+        f'The motion, with the path of {frame.name}. Beside it the range of each joint within its limits (shaded: used)'
+        f' and the smallest margins, safety factor {plan.settings.limits.safety_factor:g} included.'
+        f' Moving along a figure below moves the robot. {remark}',
     )
     report.add_list([f'{note}.' for note in plan.notes])
     for title, values, low, high, unit in (
@@ -96,7 +96,7 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
     if watched is not None and watched.touching:  # type: ignore[attr-defined]
         pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]
-        report.add_text(f'Closer than the clearance in every posture and therefore not watched: {pairs}.')
+        report.add_text(f'Closer than the clearance in every posture and therefore not checked: {pairs}.')
     _add_quality(report, plan)
     return report
 

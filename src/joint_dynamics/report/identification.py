@@ -103,7 +103,7 @@ def identification_report(result: IdentificationResult) -> Report:
     report.add_figure(torque_figure(shown, clock='robot'), _torque_caption(shown))
     add_friction(report, result)
     add_stiffness(report, result)
-    report.add_section('Good to know')
+    report.add_section('Notes')
     report.add_list([*_uses(result.checks.get('uses', {})), *result.notes])
     report.add_section('Details')
     report.add_section('Residuals of each recording', folded=True)
@@ -205,8 +205,8 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
     report.add_table(
         ['parameter', 'value', '± two deviations (−100 … 100 %)', 'std', 'std %', '√VIF', 'told apart', 'made of'],
         rows,
-        'SI units, joint side, the most certain first; the deviations allow for residuals correlated in time. Red: not'
-        f' told apart. Condition number {result.solution.condition_number:.4g} (limit'
+        'SI units, joint side, the most certain first; the deviations allow for residuals correlated in time. Red: '
+        'not separated from others or from zero. Condition number {result.solution.condition_number:.4g} (limit'
         f' {result.settings.condition_limit:g}), {result.samples} samples of each joint',
     )
 

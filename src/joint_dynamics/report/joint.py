@@ -74,7 +74,8 @@ def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
     report.add_table(
         ['parameter', 'value', 'unit', '± two deviations (−100 … 100 %)', 'std', 'std %'],
         rows,
-        'SI units, joint side, the most certain first; standard deviations from the fit. Red: not told apart from zero',
+        'SI units, joint side, the most certain first; standard deviations from the fit. Red: not distinguishable '
+        'from zero',
     )
     if result.quality:
         report.add_section('Details', folded=True)

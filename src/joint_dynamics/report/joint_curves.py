@@ -90,10 +90,10 @@ def add_friction(report: Report, result: IdentificationResult) -> None:
     report.add_section('Friction')
     report.add_figure(
         Figure(panels, f'joint speed [{column_unit("rad/s", arm.robot.prismatic)}]', columns=2, height=190),
-        'Friction torque over speed: training samples (measured torque less that of the identified bodies) by the sign'
-        ' of the load that the bodies give, and the friction of the description with two deviations, over the speeds'
-        f' that {PERCENTILE:g} % of the samples reach. One line where it does not depend on load, else one per class,'
-        " at the class's median load. Small: the middle third of the range of loads",
+        'Friction torque over speed. Points: training samples, measured torque less that of the identified bodies,'
+        ' coloured by the load (small: the middle third of its range). Lines: friction of the description with two'
+        f' deviations, up to the speed of {PERCENTILE:g} % of the samples. If it depends on the load, one line per'
+        ' class, at the median load of the class',
     )
 
 

@@ -150,7 +150,7 @@ def live_table(watched: Watched, age: float | None = None) -> RenderableType:
 
 def _title(watched: Watched, age: float | None) -> str:
     if age is None:
-        return f'{watched.node}: nothing heard yet'
+        return f'{watched.node}: nothing received yet'
     # A second without a word is more than any of its topics takes.
     return watched.node if age < 2.0 else f'{watched.node}: silent for {age:.0f} s'
 

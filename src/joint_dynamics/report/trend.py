@@ -44,8 +44,8 @@ def trend_report(result: Trend, folder: str) -> Report:
         'warning' if changed else 'good',
     )
     report.add_text(
-        f'A robot that does not change has a significant slope with a probability of'
-        f' {100 * result.settings.significance:g} %, all its joints and quantities together.'
+        f'An unchanged robot has a significant slope with a probability of'
+        f' {100 * result.settings.significance:g} %, over all its joints and quantities.'
     )
     for series in changed[:MAX_FIGURES] or result.series[:UNCHANGED_FIGURES]:
         report.add_figure(_figure(series), f'{series.robot}, {series.joint}: {series.quantity}')

@@ -14,19 +14,18 @@
 
 r"""The joint-torque regressor of a tree of rigid bodies, for many samples at once, compiled.
 
-With w, ẇ the link's angular velocity and acceleration, a its origin's acceleration less gravity (`newton_euler`), the
-wrench of link i is linear in its standard parameters about the origin of its joint frame:
+w and ẇ are the link's angular velocity and acceleration, a its origin's acceleration less gravity (`newton_euler`).
+The wrench of link i is linear in its standard parameters about the origin of its joint frame:
 
-    f = K [MX MY MZ]ᵀ + a M,                     K = [ẇ]× + [w]×[w]×
-    n = L(ẇ) I + w × L(w) I − a × [MX MY MZ]ᵀ,   I = [XX XY XZ YY YZ ZZ]ᵀ,  L(w) I = (inertia tensor) w
+    f = K [MX MY MZ]ᵀ + a M;                     K = [ẇ]× + [w]×[w]×;
+    n = L(ẇ) I + w × L(w) I − a × [MX MY MZ]ᵀ;   I = [XX XY XZ YY YZ ZZ]ᵀ;  L(w) I = (inertia tensor) w.
 
-The torque of a revolute joint j before i is zᵀ n + uᵀ f with z its axis, u = z × (origin of j → origin of i), both in
-frame i; of a prismatic one uᵀ f with u its axis and z = 0. Hence one row per pair (j, i) without any 6 by 10 matrix:
+The torque of a revolute joint j before i is zᵀ n + uᵀ f, in frame i. Its axis is z, and u = z × (origin of j → origin
+of i). For a prismatic one it is uᵀ f, with u its axis and z = 0. So each pair (j, i) has one row:
 
-    inertia  L(ẇ)ᵀ z + L(w)ᵀ (z × w)      first moments  Kᵀ u + a × z      mass  u · a
+    inertia: L(ẇ)ᵀ z + L(w)ᵀ (z × w);     first moments: Kᵀ u + a × z;     mass: u · a.
 
-It is filled with all its zeros (`regressor_rows`), or for each joint with the wanted columns of the links that it moves
-(`PackedRows`).
+It is filled with all zeros (`regressor_rows`), or for each joint with the columns of its own links (`PackedRows`).
 """
 
 from __future__ import annotations

@@ -66,9 +66,7 @@ def parse_urdf(text: str, name: str) -> ET.Element:
     if root.tag != 'robot':
         raise JointDynamicsError(f'robot {name}: expected the root element <robot>, found <{root.tag}>')
     if any('xacro' in element.tag for element in root.iter()):
-        raise JointDynamicsError(
-            f'robot {name}: expected a URDF, found xacro: run `xacro` on it and give what it writes'
-        )
+        raise JointDynamicsError(f'robot {name}: expected a URDF, found xacro: run `xacro` on it and use its output')
     check_tree(root, name)
     check_numbers(root, name)
     return root

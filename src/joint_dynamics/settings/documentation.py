@@ -31,7 +31,8 @@ from joint_dynamics.settings.base import Settings
 from joint_dynamics.settings.declaration import Declaration, declarations, default_of
 from joint_dynamics.settings.parameter import Parameter
 
-_KINDS = {float: 'a number', int: 'a whole number', bool: 'true or false', str: 'a text'}
+#: of a parameter without bounds, unit or choices; the default shows that it is a text or true or false
+_KINDS = {float: 'a number', int: 'a whole number', bool: '', str: ''}
 
 
 def settings_table(cls: type[Settings]) -> str:
@@ -48,7 +49,9 @@ def parameter_cells(row: Parameter) -> tuple[str, str, str, str]:
     """Return name, default, allowed values and meaning of a parameter, as cells of a Markdown table."""
     is_list = isinstance(row.default, list)
     kind = row.element if is_list else type(row.default)
-    allowed = ('list; ' if is_list else '') + (row.declared.rule or row.unit or _KINDS[kind])
+    allowed = _rule(row.declared) or _KINDS[kind]
+    if is_list:
+        allowed = f'list; {allowed}' if allowed else 'list'
     return (
         f'`{row.name}.<joint>`' if row.per_joint else f'`{row.name}`',
         _default(row.default),
@@ -71,12 +74,14 @@ def _default(default: Any) -> str:
 
 
 def _allowed(declared: Declaration, default: Any) -> str:
-    if isinstance(default, bool) and not declared.choices:
-        return 'true or false'
-    rule = ('true, false or ' if isinstance(default, bool) else '') + (declared.rule or declared.unit)
+    rule = ('true, false, ' if isinstance(default, bool) and declared.choices else '') + _rule(declared)
     if declared.length:
         rule = f'{declared.length} values' + (f', {rule}' if rule else '')
-    return _cell(rule or '–')
+    return _cell(rule)
+
+
+def _rule(declared: Declaration) -> str:
+    return ', '.join(declared.choices) or declared.rule or declared.unit
 
 
 def _cell(text: str) -> str:

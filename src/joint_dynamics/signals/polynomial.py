@@ -14,8 +14,10 @@
 
 """Polynomials between points: Hermite segments, the bounds of their derivatives, their extremes.
 
-The bounds come from Bernstein's form: on [0, T] a polynomial Σ c_p x^p of degree d lies within its Bernstein
-coefficients b_i = Σ_{p ≤ i} C(i, p) / C(d, p) c_p T^p, of which the first and the last are its values at both ends.
+The bounds come from Bernstein's form. On [0, T] a polynomial Σ c_p x^p of degree d lies within its Bernstein
+coefficients, of which the first and the last are its values at both ends:
+
+    b_i = Σ_{p ≤ i} C(i, p) / C(d, p) c_p T^p.
 """
 
 from __future__ import annotations

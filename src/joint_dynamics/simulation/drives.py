@@ -34,14 +34,14 @@ from joint_dynamics.simulation.transmission import four_operators, fourier_table
 class Drives(NamedTuple):
     """Constants of n drives, arrays (n,) in SI on the joint side of the gear unless another shape is given.
 
-    The friction, its hysteresis H and the spring are
+    The friction, its hysteresis H and the spring are:
 
-        f = L H (1 + friction_direction H) + F_v
+        f = L H (1 + friction_direction H) + F_v;
         L = (coulomb + coulomb_load τ_J² + load_linear |τ_J|) (1 + friction_position sin(θ + position_phase))
             + (static − coulomb) s(|ω|/stribeck_speed)
-            + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ − T0⁻³))
-        F_v = (viscous + viscous_square |ω| + viscous_cubic ω²) ω
-        τ_J = stiffness φ + stiffness_cubic φ³ + damping φ̇
+            + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ − T0⁻³));
+        F_v = (viscous + viscous_square |ω| + viscous_cubic ω²) ω;
+        τ_J = stiffness φ + stiffness_cubic φ³ + damping φ̇.
 
     Laws other than those of the methods (test/simulation/drawn_laws.py) have the constants after `temperature_lag`; the
     methods' own have 0 there, or the value in brackets.

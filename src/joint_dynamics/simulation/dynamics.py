@@ -14,9 +14,9 @@
 
 """Right-hand side of the plant: rotors and links through the nonlinear transmission [M2 eq 2.23-2.24].
 
-    link    M(q) q̈ + C q̇ + g(q) = τ_J + τ_ext
-    rotor   B θ̈ + f + (1 − θ̃′ − b′) τ_J = K_τ i + cogging
-    spring  τ_J = K₁φ + K₃φ³ + D φ̇,   φ = θ − q − θ̃(θ) − b(θ)
+    link:   M(q) q̈ + C q̇ + g(q) = τ_J + τ_ext;
+    rotor:  B θ̈ + f + (1 − θ̃′ − b′) τ_J = K_τ i + cogging;
+    spring: τ_J = K₁φ + K₃φ³ + D φ̇;   φ = θ − q − θ̃(θ) − b(θ).
 
 θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) that vanishes under load: b = 𝓑 s γ with
 s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `lost_motion_share`. γ is constant

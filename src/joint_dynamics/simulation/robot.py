@@ -194,8 +194,7 @@ class FlexibleJointRobot(Plant):
         self.ticks += done
         if done < ticks:
             raise JointDynamicsError(
-                'simulation: expected gains the joints can follow, found that the motion left the numbers at '
-                f'{self.time:.3f} s'
+                f'simulation: expected stable gains, found a motion that is not finite at {self.time:.3f} s'
             )
         noise = self._rng.standard_normal((ticks, 2, self.n))
         out[:, 4] += self.sensors.current_noise * self.drives.max_current * noise[:, 0]

@@ -60,7 +60,7 @@ class SimulationSettings(Settings):
     rate: float = setting(
         1000.0, 'control ticks per second (`record` can keep every k-th sample)', 'Hz', lower=400, upper=10000
     )
-    seed: int = setting(0, "draws the drives' spread, the model errors and the sensors' noise", lower=0)
+    seed: int = setting(0, 'seed of drives, model errors and noise', lower=0)
     errors: ModelErrors = setting(ModelErrors(), 'effects that the models lack')
     sensors: Sensors = setting(Sensors(), 'errors of the sensors')
     gains: Mapping[str, Any] = setting(
@@ -76,7 +76,7 @@ class SimulationSettings(Settings):
     )
     temperature: float = setting(25.0, 'initial temperature of all parts', '°C')
     ambient: float | None = setting(None, 'temperature of the surroundings', '°C', none='`temperature`')
-    heat_speed: float = setting(1.0, 'how many times faster than in reality heat flows', lower=0, upper=2000)
+    heat_speed: float = setting(1.0, 'factor of the speed of heat flow', lower=0, upper=2000)
     max_step: float = setting(MAX_STEP, 'longest integration step', 's', above=0, upper=MAX_STEP)
 
 

@@ -58,8 +58,7 @@ class TrendSettings(Settings):
 
     significance: float = setting(
         0.01,
-        'probability that a robot that does not change has a slope that is reported as significant, all its joints and'
-        ' quantities together',
+        'probability of a significant slope on an unchanged robot, over all joints and quantities',
         lower=1e-6,
         upper=0.5,
     )
@@ -224,7 +223,7 @@ def _reference(root: Path, robot: str, reference: str | Path | None) -> str:
     own = next((path for path in (root / robot / REFERENCE, root / REFERENCE) if path.is_file()), reference)
     if own is None:
         raise JointDynamicsError(
-            f'trend: expected what the recordings of {robot} are compared with, found neither {REFERENCE} in its'
+            f'trend: expected a reference of {robot}, found neither {REFERENCE} in its'
             ' folder nor --reference DESCRIPTION; joint-dynamics identify makes one from early recordings'
         )
     return DynamicsDescription.load(own).to_yaml()

@@ -86,8 +86,7 @@ def test_ten_percent_are_assumed_for_currents_only():
     share, note = stated_or_assumed(None, gains, [torque, current])
     assert share == pytest.approx(0.1 / math.sqrt(3.0))
     assert note == (
-        'drive_gain_deviation was not stated: deviations hold for drive gains off by 5.8 % (standard deviation; '
-        '± 10 % of a data sheet)'
+        'drive_gain_deviation is not stated, assumed are 5.8 % (standard deviation; ± 10 % of a data sheet)'
     )
 
 

@@ -96,7 +96,7 @@ def test_a_rotor_at_zero_has_its_deviation_and_laws_take_it(true_robot, monkeypa
     result = identify(true_robot.model, [run], settings=IdentificationSettings(selection=False))
     zero = result.summary()['rotors_at_zero']
     assert 'Ia_4' in zero and result.summary()['uses']['feedforward'] == ''
-    assert f'{", ".join(zero)} came out below 0, within the deviation: taken as 0' in result.notes
+    assert f'{", ".join(zero)} estimated below 0, within the deviation: set to 0' in result.notes
     rotors = {name: result.description.joint(f'joint_{name[-1]}')['rotor_inertia'] for name in zero}
     assert all(rotor['value'] == 0 and rotor['std'] > 0 for rotor in rotors.values())
     Arm.from_description(None, result.description).check_drives()

@@ -91,7 +91,7 @@ def test_signs_and_scales_of_one_joint(two_links, samples, j):
     assert clear(two_links, replace(turned, tau=torque.tau))[0] == ('axis_sign', text)
     for factor in (0.5, 2.0):
         doubled = replace(samples, tau=samples.tau * only(j, factor)[:, None])
-        text = f'the torque of {name} is about {factor:g} times what it should be'
+        text = f'the torque of {name} is about {factor:g} times its expected value'
         assert ('drive_gain', text) in clear(two_links, doubled)[:2]
 
 
@@ -142,7 +142,7 @@ def test_zero_of_the_first_joint_equals_a_leaning_base(two_links, samples, turn)
     shifted = replace(samples, q=samples.q + np.array([[TURNS[turn]], [0.0]]))
     assert set(clear(two_links, shifted)[:2]) == {
         ('position_offset', f'the position of {two_links.joint_names[0]} is off by about {turn} throughout'),
-        ('mounting', f'the base stands otherwise, with {LEANING[turn]} of its own frame'),
+        ('mounting', f'the base has another orientation, with {LEANING[turn]} of its own frame'),
     }
 
 

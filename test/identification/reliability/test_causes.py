@@ -152,7 +152,7 @@ def test_spikes_count_where_their_removal_explains_more(arm, hidden, check):
         tau[:, 4] += 0.3 * np.ptp(tau[:, 4]) * np.sin(5.0 * recording.time)
     found = check(model, replace(recording, tau=tau))
     assert ('spikes' in [reason.code for reason in found.reasons]) == (not hidden)
-    assert any('18 samples far off' in note for note in found.notes) == hidden
+    assert any('18 outliers' in note for note in found.notes) == hidden
 
 
 def test_the_doctor_writes_a_configuration_by_which_it_is_well(arm, ur_table, tmp_path):

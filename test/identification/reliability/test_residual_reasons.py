@@ -85,7 +85,7 @@ def test_unrelated_torque_is_named_in_percent():
     found, residual, variation = hand_made(1, torque)
     reasons = residual_reasons(found, None)
     (text,) = (reason.text for reason in reasons if reason.code == 'torque_unrelated')
-    assert f'of its variation: b {100 * residual[1] / variation[1]:.0f} %): look whether effort was measured' in text
+    assert f'of its variation: b {100 * residual[1] / variation[1]:.0f} %)' in text
     # a better explanation that leaves little of it over takes it back; one that leaves as much does not
     share = found.given.unexplained * np.array([1.0, 0.01, 1.0])
     assert residual_reasons(found, SimpleNamespace(unexplained=share)) == []

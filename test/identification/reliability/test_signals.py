@@ -220,9 +220,9 @@ def test_speeds_that_no_arm_has(factor, code):
         span = np.ptp(q, axis=0).max()
         said_slow = (
             rf'no joint moves faster than (\S+) rad/s \(rms, {name}\) or farther than {span:.2g} rad; '
-            'expected a motion of more than 0.01 rad/s: look whether the robot moves'
+            'expected a motion of more than 0.01 rad/s'
         )
-        said_fast = rf'{name} moves at (\S+) rad/s \(rms\), which no arm reaches: look whether time stamps'
+        said_fast = rf'{name} moves at (\S+) rad/s \(rms\), .*time stamps'
         shown = re.search(said_slow if factor < 1 else said_fast, found[code]).group(1)
         assert float(shown) == pytest.approx(rms.max(), rel=0.1)
 
@@ -231,18 +231,18 @@ def test_degrees_are_told_from_a_time_scale_by_their_span():
     q = smooth(0)
     found = said(recording(q * 180 / np.pi))
     assert set(found) == {'degrees'}
-    assert found['degrees'].endswith('which no arm reaches: look whether positions are in degrees')
+    assert found['degrees'].endswith('positions are in degrees')
     assert set(said(recording(q * 180 / np.pi / 20))) == set()
 
 
 @pytest.mark.parametrize(('factor', 'code', 'text'), [
-    ((1.0, 1.0), None, ''), ((1.2, 1.2), None, ''), ((1.3, 1.3), 'time_scale', 'change 1.3 times as fast as the'),
-    ((0.7, 0.7), 'time_scale', 'change 0.7 times as fast as the measured speeds say: the recording lasted 14 s'),
-    ((2.0, 2.0), 'time_scale', '2 times as fast as the measured speeds say: the recording lasted 40 s, its stamps'),
-    ((180 / np.pi, 180 / np.pi), 'degrees', 'as fast as the measured speeds say: positions are in degrees'),
-    ((-1.0, -1.0), 'time_reversed', 'change -1 times as fast as the measured speeds say: time runs backwards'),
-    ((-1.0, 1.0), 'speed_mismatch', 'so many times as fast as the measured speeds say: a -1: look at signs, units'),
-    ((2.0, 1.0), 'speed_mismatch', ': a 2: look at'), ((-1.0, 3.0), 'speed_mismatch', ': a -1, b 3: look at'),
+    ((1.0, 1.0), None, ''), ((1.2, 1.2), None, ''), ((1.3, 1.3), 'time_scale', 'change 1.3 times'),
+    ((0.7, 0.7), 'time_scale', 'change 0.7 times as fast as measured: the recording lasted 14 s'),
+    ((2.0, 2.0), 'time_scale', '2 times as fast as measured: the recording lasted 40 s, its stamps'),
+    ((180 / np.pi, 180 / np.pi), 'degrees', 'positions are in degrees'),
+    ((-1.0, -1.0), 'time_reversed', 'change -1 times as fast as measured: time runs backwards'),
+    ((-1.0, 1.0), 'speed_mismatch', 'by these factors: a -1: check signs, units'),
+    ((2.0, 1.0), 'speed_mismatch', ': a 2: '), ((-1.0, 3.0), 'speed_mismatch', ': a -1, b 3: '),
 ])  # fmt: skip
 def test_measured_speeds_are_those_of_the_positions(factor, code, text):
     q = smooth(0)
@@ -337,7 +337,7 @@ def test_spikes_of_a_torque_are_counted():
     spiky = values.copy()
     spiky[places, 0] += 40.0
     text = said(recording(q, tau=spiky))['spikes']
-    found = re.search(rf'tau of a has {len(places)} samples far off their neighbours \(up to (\S+)\): use', text)
+    found = re.search(rf'tau of a has {len(places)} outliers \(up to (\S+)\): use', text)
     assert float(found.group(1)) == pytest.approx(40.0, rel=0.02)
     # few and small ones leave hardly anything after the filters; too many are no spikes
     small = values.copy()
@@ -355,7 +355,7 @@ def test_spikes_of_a_position_are_counted():
     spiky[places, 1] -= 2.0
     text = said(recording(spiky))['spikes']
     found = re.fullmatch(
-        rf'run: the position of b has {len(places)} samples far off their neighbours \(up to (\S+)\): '
+        rf'run: the position of b has {len(places)} outliers \(up to (\S+)\): '
         'clean the recording',
         text,
     )

@@ -61,7 +61,7 @@ def stated_or_assumed(
     if not gains or all(recording.current is None for recording in recordings):
         return 0.0, None
     note = (
-        'drive_gain_deviation was not stated: deviations hold for drive gains off by '
+        'drive_gain_deviation is not stated, assumed are '
         f'{100 * ASSUMED:.2g} % (standard deviation; ± 10 % of a data sheet)'
     )
     return ASSUMED, note

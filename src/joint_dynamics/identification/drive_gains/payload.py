@@ -212,7 +212,7 @@ def payload_differences(
     return [
         Reason(
             'payload_mixed',
-            f'the loaded recordings carry different payloads, or one held two ways: {loaded[k].name} about '
+            f'the loaded recordings have different payloads, or one payload in two positions: {loaded[k].name} about '
             f'{_body(others + more)}, the others {_body(others)}, which makes '
             f'{100 * effect:.3g} % of the torque (log-likelihood +{value:.0f}); identify one payload at a time',
         )

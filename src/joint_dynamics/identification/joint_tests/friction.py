@@ -64,10 +64,8 @@ class FrictionSettings(Settings):
         'method': 'friction is read from plateaus of speed; for any motion use joint-dynamics identify'
     }
 
-    model: str = setting(
-        'auto', 'map over speed; auto: the best that the number of speeds allows', choices=('auto', *MODELS)
-    )
-    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
+    model: str = setting('auto', 'friction over speed; auto: selected by BIC', choices=('auto', *MODELS))
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'criteria of constant speed, see below')
 
 
 def identify_friction(
@@ -169,7 +167,7 @@ def _add_remarks(result: JointTestResult, plateaus: Sequence[Plateau], best: Spe
         remedy = 'give --robot, or a column load' if source == 'none' else f'load torque from {source}'
         result.reasons.append(
             f'the torque changes by {abs(steepest.trend):.2g} N·m along a plateau with a mean of {steepest.torque:.2g}'
-            f' N·m: it contains gravity; {remedy}'
+            f' N·m: gravity remains in the torque; {remedy}'
         )
     if best.at_bound:
         result.warnings.append(

@@ -134,8 +134,7 @@ def _positive(maps: TransmissionMaps, result: JointTestResult) -> PeriodicMap:
     typical = float(np.median(table[maps.covered])) if maps.covered.any() else 0.0
     if not typical > 0:
         raise NotReliableError(
-            f'{result.joint}: the backlash comes out as {typical:.3g} rad: the deformation is larger against the motion'
-            ' than with it; is the sign of theta or q right?'
+            f'{result.joint}: expected a backlash above 0, found {typical:.3g} rad: check the signs of theta and q'
         )
     low = int(np.sum(table[maps.covered] < MIN_BACKLASH * typical))
     if low:

@@ -131,7 +131,7 @@ class JointPrior:
         # Tests subtract the friction model only, not the further terms.
         remarks = [f'{name}: not subtracted' for name in arm.terms.names([joint])]
         if arm.validity is not None:
-            remarks.append(f'joints.{joint}.validity: unchanged; the test may have gone further')
+            remarks.append(f'joints.{joint}.validity: unchanged; although the test may exceed it')
         maps, described = (arm.kinematic_error, arm.backlash), arm.stiffness
         error, backlash = (None if table is None else table.for_joint(0) for table in maps)
         if backlash is not None and backlash.tables[0].max() <= 2.0 * arm.backlash_deviation[0]:

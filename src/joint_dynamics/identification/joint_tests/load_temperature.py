@@ -63,10 +63,10 @@ class LoadSettings(Settings):
 
     form: str = setting(
         'auto',
-        "auto: linear or quadratic, whichever leaves the smaller residual; quadrants: Hamon's, from any motion",
+        "auto: linear or quadratic, by the smaller residual; quadrants: Hamon's, from any motion",
         choices=('auto', *FORMS, 'quadrants'),
     )
-    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'criteria of constant speed, see below')
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class TemperatureSettings(Settings):
         **dict.fromkeys(('T_min', 'T_max'), f'T is bounded to {T_MIN:g} … {T_MAX:g} °C'),
     }
 
-    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'criteria of constant speed, see below')
 
 
 def identify_load(

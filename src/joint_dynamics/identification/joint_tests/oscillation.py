@@ -177,9 +177,7 @@ class InertiaSettings(Settings):
 
     SECTION = 'joint.inertia'
 
-    spring: float | None = setting(
-        None, 'stiffness K_p of the virtual spring', 'N·m/rad', above=0, none='has to be given'
-    )
+    spring: float | None = setting(None, 'stiffness K_p of the virtual spring', 'N·m/rad', above=0, none='required')
     bandwidth: float = setting(10.0, "low-pass, in multiples of the oscillation's frequency", above=0)
     min_speed: float = setting(
         0.02, 'slower samples are ignored in the fit with friction: their direction is not known', 'rad/s', lower=0

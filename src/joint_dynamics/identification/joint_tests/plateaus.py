@@ -112,8 +112,8 @@ def _stretches(recordings: Sequence[JointData], settings: PlateauSettings) -> li
     if not found:
         raise NotReliableError(
             f'{", ".join(data.name for data in recordings)}: {recordings[0].joint} has no stretch of constant speed of'
-            f' at least {settings.min_duration:g} s above {settings.min_speed:g} rad/s; record constant speeds, or'
-            ' identify friction from any motion with joint-dynamics identify'
+            f' at least {settings.min_duration:g} s above {settings.min_speed:g} rad/s; record constant speeds, or use'
+            ' joint-dynamics identify with any motion'
         )
     return found
 

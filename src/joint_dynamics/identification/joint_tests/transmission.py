@@ -221,7 +221,7 @@ def identify_transmission(recordings: Sequence[JointData], limit: float | None =
     result = JointTestResult('transmission', recordings[0].joint)
     if not c1 > 2.0 * np.sqrt(slope @ covariance[:spring, :spring] @ slope):
         result.reasons.append(
-            f'the deformation does not follow the load ({c1 / largest:.2g} rad/(N·m)): is the sign of theta or q right?'
+            f'the deformation does not follow the load ({c1 / largest:.2g} rad/(N·m)): check the signs of theta and q'
         )
         return result
     alpha, reach = _invert(solution[:spring], solved.wind_up, largest)

@@ -16,10 +16,10 @@ r"""The parameters nearest to an estimate of which every link is a body and all 
 
 A link with mass m, first moment h and second moments Σ = ½ tr(I) 1 − I is a body if its pseudo-inertia
 P = [ Σ  h ; hᵀ  m ] is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA,
-the standard parameters x solve the semidefinite programme
+the standard parameters x solve the semidefinite programme:
 
-    min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k),
-    P_k ⪰ ε,  Ia, Fv, Fc ≥ 0,  f(ω, τ_J, T) sgn ω ≥ 0,  m_min ≤ Σ m_k ≤ m_max,
+    min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k);
+    P_k ⪰ ε;  Ia, Fv, Fc ≥ 0;  f(ω, τ_J, T) sgn ω ≥ 0;  m_min ≤ Σ m_k ≤ m_max.
 
 d(P‖P0) = tr(P0⁻¹P) − log det(P0⁻¹P) − 4: the entropic divergence, whose second order is the metric of the manifold of
 bodies (Lee et al. 2020). It decides the undetermined parameters, and pulls the others to the prior with the weight w.

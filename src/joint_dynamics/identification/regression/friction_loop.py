@@ -17,9 +17,9 @@ r"""Loops 3 and 4 of Li: the friction of each joint, and the state of its column
 Friction that depends on load is a product of parameters, and linear for a given load torque. Load torque and share of
 hysteresis are therefore taken from the last solution until it converges (loop 4), for all methods.
 
-In I-IRLS the friction of each joint is nonlinear in its speed, within bounds (loop 3),
+In I-IRLS the friction of each joint is nonlinear in its speed, within bounds (loop 3), and fitted to τ − W_D θ_D:
 
-    f(ω, τ_l, T) = (f_c + f_v |ω|^α + f_L τ_l²) sgn ω + f_o + f_T(ω, T)   fitted to   τ − W_D θ_D
+    f(ω, τ_l, T) = (f_c + f_v |ω|^α + f_L τ_l²) sgn ω + f_o + f_T(ω, T).
 
 For a given α this is linear, so the other parameters are solved exactly and only α is searched: from many starts over
 its whole range, then around the best one (variable projection). Both sides are filtered alike; rejected rows and joints

@@ -15,11 +15,11 @@
 r"""I-IRLS: robust identification with friction that depends on speed, load and temperature, in four nested loops.
 
     1  θ = (θ_D, f_c, f_v, f_o) by least squares on rows whitened with Ω^{-1/2},
-       from τ' = τ − f_T − f_τ, α known                                             [L eq 7-12]
-    2  hard weights from the normalised residuals, Ω from the rows kept             [L eq 13-14]
+       from τ' = τ − f_T − f_τ, α known                                             [L eq 7-12];
+    2  hard weights from the normalised residuals, Ω from the rows kept             [L eq 13-14];
     3  friction (f_c, f_v, α, f_o, f_L, f_T) of each joint, within bounds,
-       fitted to τ − W_D θ_D                                                        [L eq 15-17]
-    4  the load torque τ_l of the new θ_D                                           [L eq 18]
+       fitted to τ − W_D θ_D                                                        [L eq 15-17];
+    4  the load torque τ_l of the new θ_D                                           [L eq 18].
 
 The load is the torque of the links through the transmission; at low accelerations that is [L]'s gravity. f_T is fitted
 where recordings have varying temperatures, otherwise omitted. With only the speed term, at the exponent of the plain
@@ -82,7 +82,7 @@ class FrictionOptions(Settings):
         upper=EXPONENTS[1],
         none='searched for',
     )
-    threshold: float = setting(THRESHOLD, 'T, normalised residual beyond which a row is left out', above=0)
+    threshold: float = setting(THRESHOLD, 'T, normalised residual above which a row is rejected', above=0)
 
 
 def friction_terms(problem: Problem, options: FrictionOptions) -> list[Term]:

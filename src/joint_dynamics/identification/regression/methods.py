@@ -81,7 +81,7 @@ def linear(
     problem, solution = iterate_to_fixed_point(problem, [], solver, solver(plain), prior, plain)
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
         return problem, solution, None
-    say('weighing further terms on held-out data')
+    say('testing further friction terms on held-out data')
     followers = [name for name, place in problem.model.chain.tree.dependent.items() if len(place.ratios) > 1]
     candidates = menu(
         [name for name in problem.model.joint_names if name not in problem.model.without_torque],
@@ -180,7 +180,7 @@ def _afterwards(
     if settings.essential:
         from joint_dynamics.identification.physical.essential import essential_parameters
 
-        say('dropping parameters that are not essential')
+        say('dropping insignificant parameters')
         rule = settings.essential if isinstance(settings.essential, str) else 'ratio'
         independent, stated = np.diag(solution.inverse), np.diag(covariance)
         growth = np.sqrt(np.where(independent > 0, stated / np.where(independent > 0, independent, 1.0), 1.0))
@@ -191,7 +191,7 @@ def _afterwards(
     if settings.physical:
         from joint_dynamics.identification.physical.semidefinite import physical
 
-        say('moving into the set of physical parameters')
+        say('finding the nearest physical parameters')
         options = PhysicalOptions.from_given(settings.physical)
         estimate = physical(problem, solution, options, prior)
         entry = {'price': estimate.price, 'price_per_row': estimate.price / max(solution.rows, 1.0)}

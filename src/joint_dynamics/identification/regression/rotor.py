@@ -65,10 +65,10 @@ class RotorSide:
         links = arm.robot.standard(arm.parameters).links_only().values
         remarks = (
             *arm.remarks,
-            *(f'{name}: not taken off before, found anew' for name in arm.terms.names(arm.joint_names)),
+            *(f'{name}: not subtracted first, estimated again' for name in arm.terms.names(arm.joint_names)),
         )
         if arm.coupled is not None:
-            remarks += ('inertial.coupling: not taken off before, found anew',)
+            remarks += ('inertial.coupling: not subtracted first, estimated again',)
         return cls(
             replace(arm, terms=DescribedTerms(), parameters=links),
             {name: description.joint(name) for name in model.joint_names},

@@ -246,10 +246,12 @@ class Alternatives:
         chain = self.model.chain
         if self.model.weightless:
             weighed = self.normal_on(self.model.standing(weightless=False).chain)
-            yield self.fitted('gravity', 'gravity is in the torques, stated without it', weighed, self.samples.tau)
+            yield self.fitted(
+                'gravity', 'the torques contain gravity, although stated without it', weighed, self.samples.tau
+            )
             return
         weightless = self.normal_on(self.model.standing(weightless=True).chain)
-        without = self.fitted('gravity', 'gravity is not in these torques', weightless, self.samples.tau)
+        without = self.fitted('gravity', 'gravity is missing in the torques', weightless, self.samples.tau)
         yield replace(without, mend=Corrections(torque_without_gravity=True))
         for text, angles in UP_DIRECTIONS.items():
             gravity = mounting_rotation(angles).T @ np.array([0.0, 0.0, -GRAVITY])
@@ -257,7 +259,7 @@ class Alternatives:
                 continue
             turned = self.fitted(
                 'mounting',
-                f'the base stands otherwise, with {text} of its own frame',
+                f'the base has another orientation, with {text} of its own frame',
                 self.normal_on(replace(chain, gravity=gravity)),
                 self.samples.tau,
             )

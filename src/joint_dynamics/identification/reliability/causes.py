@@ -148,7 +148,7 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
     steps = len(chain)
     while len(chain) > 1 and chain[-1].open is None and not _proved(chain[-2].last, chain[-1], chain[-1].step):
         last = chain.pop().reasons[-1]
-        unproved[last.text] = f'{last} (data that took no part are predicted no better so)'
+        unproved[last.text] = f'{last} (it does not improve the prediction of unseen data)'
     alone = len(chain) < min(steps, 2)
     if alone or (len(chain) > 2 and not _proved(path.last, chain[-1], chain[-1].mend)):
         chain = _chain(path, unproved, proved=True)
@@ -184,7 +184,7 @@ def _step(path: Causes, unproved: dict[str, str], proved: bool) -> Causes | None
         )  # fmt: skip
         if not proved or _proved(state, later, best.mend):
             return later
-        unproved.setdefault(reason.text, f'{reason} (data that took no part are predicted no better so)')
+        unproved.setdefault(reason.text, f'{reason} (it does not improve the prediction of unseen data)')
     return None
 
 
@@ -221,8 +221,8 @@ def _with_proof(path: Causes) -> Causes:
     # no torque shows one factor of all
     if not np.allclose(before, after):
         proof = (
-            f'{reasons[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, '
-            f'{_rms(after):.3g} % as corrected (rms over the joints)'
+            f'{reasons[0].text}; residual on unseen data {_rms(before):.3g} %, '
+            f'corrected {_rms(after):.3g} % (rms over the joints)'
         )
         reasons[0] = replace(reasons[0], text=proof)
     return replace(path, reasons=reasons, left=dict(zip(path.first.alternatives.names, left, strict=True)))

@@ -73,7 +73,7 @@ def torque_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
 
 def scale_change(name: str, factor: float) -> Change:
     """Return the torque of one joint times a factor."""
-    what = f'the torque of {name} is about {1 / factor:g} times what it should be'
+    what = f'the torque of {name} is about {1 / factor:g} times its expected value'
     return Change('drive_gain', what, Corrections(torque_scale={name: factor}))
 
 

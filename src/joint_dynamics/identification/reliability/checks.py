@@ -123,9 +123,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     reasons += sorted([*causes.reasons, *units, *left], key=lambda reason: reason.code != 'torque_unrelated')
     smaller = [*causes.first.better, *causes.first.differences, causes.last.delay]
     notes = [note for cause in smaller if cause.clear and not cause.matters for note in cause.notes]
-    notes += [*causes.unproved, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
+    notes += [*causes.unproved, *(f'{reason} (the fit does not improve without them)' for reason in harmless)]
     if placeholder:
-        notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): nothing is judged by them')
+        notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): they are ignored')
     return CheckResult(
         without_duplicates(reasons),
         notes,

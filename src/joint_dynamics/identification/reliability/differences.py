@@ -111,6 +111,6 @@ def _described(
     return replace(
         one,
         matters=matters,
-        notes=(f'{one.text}, which makes {100 * effect:.2g} % of the torque',) if effect > 0 else (),
+        notes=(f'{one.text}, an effect of {100 * effect:.2g} % of the torque',) if effect > 0 else (),
         figures={part: {'kind': kind, 'log_likelihood': one.gain, 'effect_percent': 100 * effect}},
     )

@@ -66,7 +66,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
         yield Reason(
             'dead_band',
             f'{recording.name}: {what} is {kept:.4g} in {100 * share:.3g} % of the samples in which the joint moves: '
-            'it was not measured, or is within a dead band; look whether the driver reports it',
+            'it was not measured, or is within a dead band; check whether the driver reports it',
         )
         return
     runs = runs_of(np.diff(level) == 0)
@@ -118,7 +118,7 @@ def spikes(recording: Recording, positions: bool = True) -> Iterator[Reason]:
         if np.mean(far) < thresholds.FAULTY_SHARE and matters:
             yield Reason(
                 'spikes',
-                f'{recording.name}: {what} has {int(far.sum())} samples far off their neighbours (up to '
+                f'{recording.name}: {what} has {int(far.sum())} outliers (up to '
                 f'{deviation.max():.3g}): {"" if place else "use method irls, which replaces them, or "}'
                 'clean the recording',
             )

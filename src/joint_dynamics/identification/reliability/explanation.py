@@ -52,7 +52,7 @@ _REMEDY = {
     'time_reversed': 'correct the time stamps',
     'delay': 'align the time stamps of efforts and positions (recording.torque_delay)',
     'drive_gain': 'correct the unit or the drive gain (recording.torque_scale)',
-    'current': 'look whether they are currents (then give drive gains), or whether a unit or a drive gain is wrong',
+    'current': 'check whether they are currents (then give drive gains), or whether a unit or a drive gain is wrong',
     'torque_sign': 'correct the sign of the effort or of the drive gain (recording.torque_sign)',
     'position_offset': 'correct the zero position (recording.zero_offset)',
     'joint_order': 'correct the names of the joints',
@@ -60,8 +60,8 @@ _REMEDY = {
     'position_order': 'correct the order of the positions (recording.position_order)',
     'position_sign': 'correct the sign of the position (recording.position_sign)',
     'axis_sign': 'correct the axis in the robot file, or both signs',
-    'payload_mixed': 'identify them apart, or give those with the payload as --loaded',
-    'recordings_differ': 'look whether the robot, its signs and its temperature were the same, or identify them apart',
+    'payload_mixed': 'identify them separately, or give those with the payload as --loaded',
+    'recordings_differ': 'check that robot, signs and temperature were the same, or identify the recordings separately',
 }
 
 
@@ -118,8 +118,8 @@ class Explanation:
         config: dict[str, Any] = {} if self.mend is None else {'recording': self.mend.stated()}
         return Reason(
             self.code,
-            f'{self.text}: that explains the torques clearly better ({before:.3g} % of the torque of {self.names[j]} '
-            f'left over would become {after:.3g} %; log-likelihood +{self.gain:.0f}); '
+            f'{self.text}: this explains the torques significantly better (residual of {self.names[j]} '
+            f'{after:.3g} % instead of {before:.3g} %; log-likelihood +{self.gain:.0f}); '
             f'{_REMEDY.get(self.code, "correct the recording or its settings")}',
             mend=config if self.mounting is None else {'robot': {'mounting': list(self.mounting)}},
             joints=() if self.mend is None else self.mend.joints,

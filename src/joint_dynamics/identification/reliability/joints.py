@@ -42,11 +42,11 @@ POSTURES = 200
 NO_TORQUE = 'its torque was not recorded'
 HELP = {
     'reliable': '',
-    'weak': 'a motion that loads it more, identified anew, would help',
-    'wrong': 'identify it anew from a recording without that fault: `joint-dynamics doctor` names what mends one',
+    'weak': 'identify again with a motion that loads it more',
+    'wrong': 'identify again from a recording without this fault: `joint-dynamics doctor` names the correction',
 }
 """What would help, by state."""
-NOT_POSITIVE = 'a rotor inertia, or the inertia matrix in a posture, is below 0 (identification.physical has none such)'
+NOT_POSITIVE = 'a rotor inertia, or the inertia matrix in a posture, is below 0 (identification.physical avoids it)'
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class JointVerdict:
     @property
     def help(self) -> str:
         """What would improve the verdict, '' where it is reliable."""
-        return 'record its torque, too' if self.why == NO_TORQUE else HELP[self.state]
+        return 'record its torque as well' if self.why == NO_TORQUE else HELP[self.state]
 
     def __str__(self) -> str:
         why = f' ({self.why}; {self.help})' if self.why else ''
@@ -112,7 +112,7 @@ def rated_torques(model: RobotModel) -> tuple[FloatArray, str]:
         least, need = limits[known & alike].min(), weights[alike].max()
         if not least > thresholds.PLACEHOLDER_FACTOR * need > 0:
             return np.where(known, limits, np.nan), ''
-        beyond.append(f'the least is {least:g} {unit}, the weight of the whole arm makes {need:.3g} {unit}')
+        beyond.append(f'the smallest is {least:g} {unit}, the weight of the arm needs {need:.3g} {unit}')
     return unknown, '; '.join(beyond)
 
 
@@ -207,7 +207,7 @@ def uses(
     return {
         'feedforward': NOT_POSITIVE if not positive else feedforward,
         'contact': contact,
-        'payload': '' if percent < thresholds.PAYLOAD_PERCENT else f'{percent:.2g} % of all torque is left over',
+        'payload': '' if percent < thresholds.PAYLOAD_PERCENT else f'the residual is {percent:.2g} % of all torque',
         'simulation': simulation,
     }
 

@@ -69,8 +69,8 @@ def judge_prediction(
         reasons.append(
             Reason(
                 code,
-                f'{text}: so corrected, {share:.3g} % of the torque is left over instead of {overall:.3g} %; correct '
-                'the recording, or take the description that belongs to it',
+                f'{text}: corrected, the residual is {share:.3g} % of the torque instead of {overall:.3g} %; '
+                'correct the recording, or use its own description',
             )
         )
     if not overall > min(
@@ -82,20 +82,20 @@ def judge_prediction(
         reasons.append(
             Reason(
                 'torque_unrelated',
-                f'the torque of {", ".join(unrelated)} has nothing to do with its prediction: look whether it was '
-                'measured, and whether robot, joints and mounting are those of the description',
+                f'the torque of {", ".join(unrelated)} is unrelated to its prediction: check that it was measured, '
+                'and that robot, joints and mounting are those of the description',
             )
         )
     against = '' if training_percent is None else f', {training_percent:.3g} % in training'
     reasons.append(
         Reason(
             'validation',
-            f'{overall:.3g} % of the torque in motion is left over{against}: '
+            f'the residual is {overall:.3g} % of the torque in motion{against}: '
             + (
-                f'deviations of the parameters explain {deviation:.3g} %; train on motions more like this one'
+                f'deviations of the parameters explain {deviation:.3g} %; train on motions like this one'
                 if expected
-                else 'look whether robot, payload, mounting and units are those of the training, or train on motions '
-                'more like this one'
+                else 'check that robot, payload, mounting and units are those of the training, or train on motions '
+                'like this one'
             ),
         )
     )

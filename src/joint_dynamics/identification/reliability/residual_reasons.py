@@ -64,8 +64,8 @@ def residual_reasons(
         reasons.append(
             Reason(
                 'torque_unrelated',
-                f'the torque has little to do with the motion (left over of its variation: {listed}): look whether '
-                'effort was measured, and whether robot and joints are the right ones',
+                f'the torque hardly depends on the motion (residual, in % of its variation: {listed}): check that '
+                'effort was measured, and that robot and joints are right',
                 joints=tuple(names[j] for j in unrelated),
             )
         )
@@ -77,8 +77,8 @@ def residual_reasons(
         reasons.append(
             Reason(
                 'residual',
-                f'more torque is left over than details of friction make ({listed} of its variation): look whether '
-                'robot, joints, units and mounting are the right ones',
+                f'the residual is larger than details of friction explain ({listed} of its variation): check robot, '
+                'joints, units and mounting',
             )
         )
     free = normal.free(samples.tau)
@@ -91,8 +91,8 @@ def residual_reasons(
         reasons.append(
             Reason(
                 'friction_sign' if wrong else 'negative_inertia',
-                f'{impossible} would explain the torques clearly better (log-likelihood +{lost:.0f}), '
-                'which no robot has: look at the signs of efforts and positions, and at the time',
+                f'{impossible} would explain the torques significantly better (log-likelihood +{lost:.0f}), but no '
+                'robot has them: check the signs of efforts and positions, and the time stamps',
             )
         )
     return reasons

@@ -71,7 +71,7 @@ def _speeds(recording: Recording) -> Iterator[Reason]:
             'time_scale',
             f'{recording.name}: no joint moves faster than {fastest:.2g} rad/s (rms, {name}) or farther than '
             f'{np.ptp(recording.q, axis=0).max():.2g} rad; expected a motion of more than {thresholds.SLOWEST:g} '
-            'rad/s: look whether the robot moves, and at the unit of the time stamps',
+            'rad/s: check that the robot moves, and the unit of the time stamps',
         )
     elif fastest > thresholds.FASTEST:
         spans = np.ptp(recording.q, axis=0).max()
@@ -79,7 +79,7 @@ def _speeds(recording: Recording) -> Iterator[Reason]:
         what = 'positions are in degrees' if code == 'degrees' else 'time stamps are in another unit than s'
         yield Reason(
             code,
-            f'{recording.name}: {name} moves at {fastest:.3g} rad/s (rms), which no arm reaches: look whether {what}',
+            f'{recording.name}: {name} moves at {fastest:.3g} rad/s (rms), which no arm reaches: check whether {what}',
         )
 
 
@@ -128,20 +128,20 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
         listed = ', '.join(f'{name} {factor:.3g}' for name, factor in off.items())
         yield Reason(
             'speed_mismatch',
-            f'{recording.name}: the positions change so many times as fast as the measured speeds say: {listed}: look '
-            'at signs, units and order of positions and speeds',
+            f'{recording.name}: the positions change faster or slower than the measured speeds by these factors: '
+            f'{listed}: check signs, units and order of positions and speeds',
         )
     elif common < 0:
-        yield Reason('time_reversed', f'{changed} times as fast as the measured speeds say: time runs backwards')
+        yield Reason('time_reversed', f'{changed} times as fast as measured: time runs backwards')
     else:
-        spread = f'± {np.max(np.abs(factors - common)):.2g} times as fast as the measured speeds say'
+        spread = f'± {np.max(np.abs(factors - common)):.2g} times as fast as measured'
         if abs(np.log(common * np.pi / 180)) < 0.2:
             yield Reason('degrees', f'{changed} {spread}: positions are in degrees')
             return
         lasted = f'the recording lasted {common * recording.duration:.3g} s, its stamps say {recording.duration:.3g} s'
         mend = {'recording': {'time_scale': float(f'{common:.4g}')}}
         yield Reason(
-            'time_scale', f'{changed} {spread}: {lasted}; look at the unit and the rate of the time stamps', mend
+            'time_scale', f'{changed} {spread}: {lasted}; check the unit and the rate of the time stamps', mend
         )
 
 
@@ -157,8 +157,8 @@ def _contradicting_speeds(recording: Recording) -> Iterator[Reason]:
         shares = ', '.join(f'{name} by {share:.0%}' for name, share in unlike.items())
         yield Reason(
             'speed_mismatch',
-            f'{recording.name}: measured speeds contradict the changes of the positions: {shares}; look whether '
-            'several publishers share the topic, and at units, signs and order; recording.joint_states.velocity: false '
+            f'{recording.name}: measured speeds contradict the changes of the positions: {shares}; check for '
+            'several publishers on the topic, and units, signs and order; recording.joint_states.velocity: false '
             'leaves speeds out',
             joints=tuple(unlike),
         )

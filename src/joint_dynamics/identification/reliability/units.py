@@ -39,7 +39,7 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
                 'current',
                 f'no effort reaches {100 * thresholds.SMALL_TORQUE_SHARE:g} % of its limit in the robot file (largest: '
                 f'{100 * float((largest / rated).max()):.2g} %): '
-                'look whether it is a current (then give drive gains), or in another unit than N·m',
+                'check whether it is a current (then give drive gains), or in another unit than N·m',
             )
         ]
     known = model.parameters is not None and np.any(model.parameters)
@@ -55,8 +55,8 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
         return [
             Reason(
                 'current',
-                f'the efforts are these many times what the inertials of the robot file let expect: {listed}; look '
-                'whether they are currents (then give drive gains), or in another unit than N·m',
+                f'the efforts differ from those expected by the inertials of the robot file by these factors: '
+                f'{listed}; check whether they are currents (then give drive gains), or in another unit than N·m',
             )
         ]
     return []

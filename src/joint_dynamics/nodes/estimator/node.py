@@ -123,7 +123,7 @@ class EstimatorNode(DynamicsNode):
         try:
             return DynamicsDescription.load(self._path)
         except JointDynamicsError as error:
-            self.get_logger().warning(f'not going on from {self._path}: {one_line(error)}')
+            self.get_logger().warning(f'not continuing from {self._path}: {one_line(error)}')
             return None
 
     @property
@@ -241,7 +241,7 @@ class EstimatorNode(DynamicsNode):
     def _reset(self) -> str:
         self.session.reset()
         self._publish_description(self.session.description)
-        return 'begun anew from the dynamics description'
+        return 'restarted from the dynamics description'
 
     def _save(self) -> str:
         if self.session.estimator is None:

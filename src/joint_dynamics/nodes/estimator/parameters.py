@@ -39,7 +39,7 @@ PARAMETERS = (
     ParameterRow(
         'max_gap',
         0.1,
-        'longest stretch without samples that is bridged; after a longer one the filters begin anew',
+        'longest stretch without samples that is bridged; after a longer one the filters restart',
         's',
         0.002,
         10,
@@ -63,11 +63,10 @@ PARAMETERS = (
     ParameterRow(
         'output_folder',
         '',
-        'where it is written as dynamics.yaml; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or'
-        ' `~/.ros`',
+        'folder of dynamics.yaml; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
         applies='start',
     ),
-    ParameterRow('resume', True, 'go on from that file when it is an adapted copy of the same dynamics description'),
+    ParameterRow('resume', True, 'continue from that file, if it is an adapted copy of the same dynamics description'),
     ParameterRow(
         'working_range', 1e-3, 'deformation up to which the stiffness is compared with its reference', 'rad', 1e-6, 1
     ),
@@ -79,7 +78,7 @@ PARAMETERS = (
 _TABLE = "rows of joints in the robot's order"
 TOPICS = (
     *INPUT_TOPICS,
-    *(listening_row(source, 'that it was lost is told in the diagnostics') for source in ('excitation', 'feedforward')),
+    *(listening_row(source, 'a loss is reported in the diagnostics') for source in ('excitation', 'feedforward')),
     publishes(
         '~/joint_torques',
         'sensor_msgs/JointState',
@@ -89,7 +88,7 @@ TOPICS = (
     publishes(
         '~/external_torques',
         'sensor_msgs/JointState',
-        'effort: torque that the links give to their surroundings, N·m; a push in the direction of q is negative',
+        'effort: torque of the links on their surroundings, N·m; a push in the direction of q is negative',
     ),
     publishes('~/friction_torques', 'sensor_msgs/JointState', 'effort: friction torque on the motor coordinate, N·m'),
     publishes('~/friction_parameters', 'std_msgs/Float64MultiArray', f'{_TABLE}, columns α1 and α2 in N·m·s/rad'),
@@ -109,11 +108,11 @@ TOPICS = (
     publishes(
         '~/payload',
         'geometry_msgs/InertiaStamped',
-        'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, or'
-        ' after a load was taken up; once it is known)',
+        'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, '
+        'or after a load was picked up; once it is known)',
     ),
     publishes('~/dynamics_description', 'std_msgs/String', 'the adapted dynamics description (YAML), latched'),
-    service('~/reset', 'forget all that was learnt and begin from the dynamics description'),
+    service('~/reset', 'discard all estimates and restart from the dynamics description'),
     service('~/save', 'write the adapted dynamics description now; the answer is the path'),
 )
 

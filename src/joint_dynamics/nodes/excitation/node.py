@@ -134,16 +134,16 @@ class ExcitationNode(DynamicsNode):
         if self.parameters['trajectory_file']:
             raise JointDynamicsError('plan: expected no trajectory_file, found one: the motion is there, call ~/start')
         if self.planning is not None:
-            raise JointDynamicsError(f'plan: expected none in the making, found one: {self._status}')
+            raise JointDynamicsError(f'plan: expected no search in progress, found one: {self._status}')
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('plan: expected no motion, found one being played')
         self.playback = self.planned = None
         self.planning = self._planner.begin(self._played)
         self._set_status('planning')
         adds = self._played and self.parameters['profile'] == FOURIER
-        return 'planning; ~/status says how far it is, and when it is ready' + (
-            f'; it adds to the information of the {len(self._played)} played to the end since the node was configured,'
-            ' and condition numbers are those of all of them together'
+        return 'planning; ~/status reports the progress' + (
+            f'; the plan complements the motions played so far ({len(self._played)}): condition numbers are those '
+            'of all'
             if adds
             else ''
         )
@@ -221,7 +221,7 @@ class ExcitationNode(DynamicsNode):
     def _stop_by_request(self) -> str:
         if self._starting is not None and self.playing is None:
             self._refuse_start('~/stop was called')
-            return 'the start was called off'
+            return 'the start was cancelled'
         if self.playing is None:
             raise JointDynamicsError('stop: expected a motion, found none being played')
         return f'at rest in {self._stop("~/stop was called"):.2f} s'
@@ -305,13 +305,12 @@ class ExcitationNode(DynamicsNode):
             (self._hold if complaint == NOT_TAKEN else self._stop)(complaint)
             return
         if not self.output.connected:
-            self._stop(f'nobody takes trajectories on {self.output.name} any more: the controller is gone')
+            self._stop(f'nothing receives trajectories on {self.output.name} any more: the controller is gone')
             return
         error = playing.distance(self.states)
         if error.max() > self.parameters['tracking_error']:
             self._hold(
-                f'{self.robot.joint_names[int(error.argmax())]} is {error.max():.3g} rad from where it should'
-                f' be'
+                f'{self.robot.joint_names[int(error.argmax())]} is {error.max():.3g} rad away from the motion'
                 f'{playing.cause(self.states, self.parameters["standstill"], self.output.name)}'
             )
         # a stamp may be ahead of the time, and the robot is not where it will be then

@@ -34,7 +34,7 @@ PARAMETERS = (
         'YAML whose section `excitation` has limits, posture and the settings of the profile'
         ' (docs/reference/commands/excite.md)',
     ),
-    ParameterRow('profile', 'fourier', 'what is planned without a trajectory_file', choices=NAMES),
+    ParameterRow('profile', 'fourier', 'kind of motion that is planned without a trajectory_file', choices=NAMES),
     ParameterRow('joint', '', 'the joint of a profile that moves one'),
     ParameterRow(
         'repeats',
@@ -53,16 +53,18 @@ PARAMETERS = (
     at_once(
         'state_timeout',
         0.25,
-        'joint states older than this, by stamp or arrival, are lost: no start, and a stop on the way',
+        'age of joint states, by stamp or arrival, above which a start is refused and a motion stops',
         's',
         0.01,
         5,
     ),
-    at_once('standstill', 0.02, 'above this speed the robot does not rest, and nothing is started', 'rad/s', 0.0001, 1),
+    at_once(
+        'standstill', 0.02, 'speed above which the robot does not rest, and `~/start` is refused', 'rad/s', 0.0001, 1
+    ),
     at_once(
         'tracking_error',
         0.25,
-        'distance of a joint from where it should be at which the robot is held where it stands',
+        'distance of a joint from the motion at which the robot is stopped where it is',
         'rad',
         0.001,
         3,
@@ -70,18 +72,18 @@ PARAMETERS = (
     OUTPUT_ROW,
 )
 TOPICS = (
-    listening_row('feedforward', 'lost while it is at work, a motion that is being played is braked on its path'),
+    listening_row('feedforward', 'if it is lost at work, a motion is braked on its path'),
     BEAT_ROW,
     subscribes(
         'joint_states',
         'sensor_msgs/JointState',
-        'where the robot stands: position rad, velocity rad/s; any order, by name, also in several messages',
+        'position of the robot: position rad, velocity rad/s; any order, by name, also in several messages',
     ),
     subscribes(
         'controller_state',
         'control_msgs/JointTrajectoryControllerState',
-        'where the trajectory controller is on the motion; '
-        'optional, where control_msgs is installed; remap it to `<controller>/controller_state`',
+        'position of the trajectory controller in the motion; optional, needs control_msgs; remap it to '
+        '`<controller>/controller_state`',
     ),
     publishes(
         '~/joint_trajectory',
@@ -102,8 +104,8 @@ TOPICS = (
     ),
     service(
         '~/start',
-        'move to the start and play the motion, of a plan in the making the best so far; answers when the controller '
-        'has accepted it (action), or when it has been sent to a controller that listens (topic)',
+        'move to the start and play the motion, or the best so far of a running search; answers when the controller '
+        'has accepted it (action) or it was sent (topic)',
     ),
     service('~/stop', 'come to rest at once, on the path of the motion', ends=True),
 )

@@ -118,7 +118,9 @@ class MotionPlanner:
         if not torque_limit:
             limits = self._settings.limits.replaced(torque_limit=False)
             self._settings = self._settings.replaced(limits=limits)
-            self.remark += f'{self.remark and "; "}the torque is not looked at, as {path} was planned without its limit'
+            self.remark += (
+                f'{self.remark and "; "}the torque is not checked, because {path} was planned without a torque limit'
+            )
         return self.playback_of(trajectory)
 
     def begin(self, earlier: Sequence[Trajectory]) -> Planning:

@@ -72,24 +72,19 @@ LAW_ROWS = _law_rows()
 
 PARAMETERS = (
     ParameterRow('law', 'computed_torque', 'name of an installed law (entry-point group `joint_dynamics.controllers`)'),
-    ParameterRow(
-        'use_description',
-        True,
-        'whether the dynamics description is needed; else the URDF alone has to do',
-        applies='start',
-    ),
+    ParameterRow('use_description', True, 'use a dynamics description; false: the URDF alone', applies='start'),
     ParameterRow(
         'interpolation',
         'smooth',
-        'between the points of a trajectory: smooth, four times differentiable; as_given, what a joint '
-        'trajectory controller makes of them',
+        'between the points of a trajectory: smooth, four times differentiable; as_given, as a joint trajectory '
+        'controller does',
         choices=('smooth', 'as_given'),
     ),
-    ParameterRow('start_tolerance', 0.1, 'a trajectory starts at most so far from where the robot is', 'rad', 0, 10),
+    ParameterRow('start_tolerance', 0.1, 'largest distance of the start of a trajectory from the robot', 'rad', 0, 10),
     ParameterRow(
         'command_joints', [], 'joints of `~/joint_trajectory` in the order of the controller; empty: all of the robot'
     ),
-    ParameterRow('payload_mass', 0.0, 'mass at the last link that the model does not have yet', 'kg', 0, 1000),
+    ParameterRow('payload_mass', 0.0, 'mass at the last link that the model lacks', 'kg', 0, 1000),
     ParameterRow(
         'payload_center',
         [0.0, 0.0, 0.0],
@@ -119,7 +114,7 @@ TOPICS = (
     subscribes(
         'controller_state',
         'control_msgs/JointTrajectoryControllerState',
-        'where control_msgs is installed: whether the controller executes its trajectory',
+        'whether the controller executes its trajectory; needs control_msgs',
     ),
     subscribes(
         'friction_parameters',
@@ -135,7 +130,7 @@ TOPICS = (
     ),
     ACTION_ROW,
     *INPUT_TOPICS,
-    listening_row('excitation', 'lost while it plays, the present trajectory is braked on its path'),
+    listening_row('excitation', 'if it is lost while it plays, the trajectory is braked on its path'),
     BEAT_ROW,
 )
 

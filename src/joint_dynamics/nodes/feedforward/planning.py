@@ -109,9 +109,7 @@ class Planning:
         """
         reason = self._state.fault('position', now)
         if reason:
-            raise JointDynamicsError(
-                f'trajectory: expected a position of every joint to plan from, found that {reason}'
-            )
+            raise JointDynamicsError(f'trajectory: expected a position of every joint, found that {reason}')
         if len(self._waiting) >= MAX_WAITING:
             raise JointDynamicsError(
                 f'trajectory: expected at most {MAX_WAITING} waiting to be planned, found one more'
@@ -134,8 +132,7 @@ class Planning:
         """Raise JointDynamicsError while a cancelled plan still uses the law."""
         if not self.idle:
             raise JointDynamicsError(
-                'activate: expected no trajectory in planning, found one that was called off and is not done yet; '
-                'try again'
+                'activate: expected no trajectory in planning, found a cancelled one that is not finished; try again'
             )
 
     def poll(self, now: float) -> PlannedPath | None:
@@ -167,8 +164,8 @@ class Planning:
         if not abs(apart[joint]) > STANDING_DISTANCE:
             return ''
         return (
-            f'{self._follower.joint_names[joint]} was {apart[joint]:.3g} rad from its first point: begins there, and'
-            f' goes over to it within {BROUGHT_IN:g} s'
+            f'{self._follower.joint_names[joint]} was {apart[joint]:.3g} rad from its first point: the motion '
+            f'starts there and joins the trajectory within {BROUGHT_IN:g} s'
         )
 
     def brake(self, now: float) -> None:

@@ -104,7 +104,7 @@ class RobotState:
         age = now - times[j]
         what = f'{NAMES[name]} of {self._joint_names[j]}'
         if math.isinf(age):
-            return f'{what} has not come yet'
+            return f'{what} has not arrived yet'
         if abs(age) <= timeout:
             return f'{what} is not a finite number'
         remedy = ': set use_sim_time alike here and at its publisher' if abs(age) >= OTHER_CLOCK else ''

@@ -41,10 +41,10 @@ NEXT_STEPS = {
         f'nothing moves yet; next: {TRIGGER.format("{~/start}")}, before it, without a trajectory_file, {{~/plan}}'
     ),
     'identifier': (
-        f'hears the robot; next: {TRIGGER.format("{~/start_recording}")}, '
+        f'receives the robot; next: {TRIGGER.format("{~/start_recording}")}, '
         'then {~/stop_recording}, then {~/identify}'
     ),
-    'estimator': f'learns while the arm moves; next: {TRIGGER.format("{~/save}")} writes what it has learnt',
+    'estimator': f'learns while the arm moves; next: {TRIGGER.format("{~/save}")} writes the estimates',
     'feedforward': 'next: a trajectory_msgs/msg/JointTrajectory on {~/reference}',
     'simulator': 'next: a trajectory_msgs/msg/JointTrajectory on {~/joint_trajectory}',
     'gazebo_model': 'publishes {motor_states} and temperatures',
@@ -123,7 +123,7 @@ class Console:
                 # the private topic of an identifier, which publishes once it has identified
                 hints.append(f'{TRIGGER.format(f"{owner}/identify")} after a recording, or set description_file')
             elif self._node.count_publishers(topic):
-                hints.append(f'{topic} is there, but is silent: let it be latched (transient local)')
+                hints.append(f'{topic} exists but is silent: publish it latched (transient local)')
             elif base in SOURCES:
                 hints.append(SOURCES[base])
         return f'; next: {"; ".join(hints)}' if hints else ''

@@ -45,12 +45,7 @@ from joint_dynamics.nodes.framework.tables import (
 from joint_dynamics.robot.model import JOINTS, MOUNTING
 
 COMMON_PARAMETERS = (
-    ParameterRow(
-        'autostart',
-        False,
-        'configure and activate as soon as the documents the node starts from are there',
-        applies='start',
-    ),
+    ParameterRow('autostart', False, 'configure and activate as soon as the documents are available', applies='start'),
 )
 
 
@@ -63,7 +58,7 @@ def service_parameters(topics: Iterable[TopicRow]) -> tuple[ParameterRow, ...]:
         ParameterRow(
             'services',
             names,
-            "the services that are offered, beside those that only end what was begun; `['']`: none",
+            "services offered, beside those that only end something; `['']`: none",
             choices=tuple(names),
             applies='start',
         ),
@@ -74,18 +69,11 @@ COMMON_TOPICS = (
     publishes(
         '/diagnostics',
         'diagnostic_msgs/DiagnosticArray',
-        'state of the node and what is wrong, with reasons; every second and on change',
+        'state and faults of the node, with reasons; every second and on change',
     ),
 )
 SOURCE_PARAMETERS = (
-    ParameterRow(
-        'description_timeout',
-        5.0,
-        'how long configuring waits for a latched document that has not come yet',
-        's',
-        0,
-        60,
-    ),
+    ParameterRow('description_timeout', 5.0, 'longest wait for a latched document when configuring', 's', 0, 60),
 )
 ROBOT_PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF or MDH table; empty: the topic `robot_description`'),
@@ -94,8 +82,8 @@ ROBOT_PARAMETERS = (
     ParameterRow(
         'world_frame',
         '',
-        'a tf frame whose z axis is up: with `mounting` empty, that follows from the static transforms between this '
-        'and the base (needs tf2_msgs and tf_transformations)',
+        'tf frame with z up; an empty `mounting` follows from its static transforms to the base (needs tf2_msgs and '
+        'tf_transformations)',
     ),
     ParameterRow('base_frame', '', 'tf frame of the base; empty: the first link of the URDF'),
 )
@@ -104,7 +92,7 @@ ROBOT_TOPICS = (
     subscribes(
         '/tf_static',
         'tf2_msgs/TFMessage',
-        'with `world_frame`: how the base stands; heard by a node `<name>_tf` while the node is configured',
+        'with `world_frame`: orientation of the base; received by a node `<name>_tf` while configured',
     ),
 )
 DESCRIPTION_PARAMETERS = (

@@ -47,14 +47,13 @@ RECENT_WORK = 3.0
 BEAT_ROW = publishes(
     '~/heartbeat',
     'std_msgs/Bool',
-    'ten times a second from configuring to cleanup, with liveliness manual by topic and a lease of 1 s: whether the '
-    'node is at work, so that its loss matters',
+    'whether the node is at work; ten times per second, liveliness manual by topic, lease 1 s',
 )
 
 
 def listening_row(source: str, use: str) -> TopicRow:
     """Return the row of the topic by which a node listens to the heart of `source`; use: the reaction to it."""
-    return subscribes(f'{source}/heartbeat', 'std_msgs/Bool', f'whether {source} lives: {use}')
+    return subscribes(f'{source}/heartbeat', 'std_msgs/Bool', f'whether {source} is alive: {use}')
 
 
 class Heartbeat:

@@ -217,11 +217,13 @@ class NodeParameters(ParameterValues):
 
 
 def documentation_table(rows: Iterable[ParameterRow]) -> str:
-    """Return the rows as the Markdown table that stands in docs/."""
-    lines = ['| parameter | default | allowed | takes effect | meaning |', '| --- | --- | --- | --- | --- |']
+    """Return the rows as the Markdown table that stands in docs/, and below it those that do not wait for configure."""
+    lines = ['| parameter | default | allowed | meaning |', '| --- | --- | --- | --- |']
+    applied: dict[str, list[str]] = {'at once': [], 'start': []}
     for row in rows:
-        name, default, allowed, meaning = parameter_cells(row)
-        lines.append(f'| {name} | {default} | {allowed} | {row.applies} | {meaning} |')
+        lines.append(f'| {" | ".join(parameter_cells(row))} |')
+        applied.setdefault(row.applies, []).append(f'`{row.name}`')
+    lines += [f'\n*{when}*: {", ".join(names)}' for when, names in applied.items() if names and when != 'configure']
     return '\n'.join(lines)
 
 

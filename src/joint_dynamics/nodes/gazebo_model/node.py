@@ -44,14 +44,21 @@ class GazeboModelNode(DynamicsNode):
         ParameterRow(
             'torque',
             'inverse_dynamics',
-            'where the joint torque comes from: of the inertials in the URDF, or the effort of '
-            'joint_states, which Gazebo gives with an effort interface only',
+            'source of the joint torque: inertials of the URDF, or the effort of joint_states, which needs an '
+            'effort interface in Gazebo',
             choices=('inverse_dynamics', 'effort'),
         ),
-        ParameterRow('seed', 0, 'draws the spread of the drives about plausible numbers', '', 0, 2**31 - 1),
-        ParameterRow('ambient_temperature', 25.0, 'of the surroundings, and of everything at first', '°C', -20, 60),
-        ParameterRow('heat_speed', 1.0, 'how many times faster than in reality heat flows', '', 0, 200),
-        ParameterRow('temperature_rate', 2.0, 'how often temperatures are published', 'Hz', 0.1, 100),
+        ParameterRow('seed', 0, 'seed of the spread of the drives', '', 0, 2**31 - 1),
+        ParameterRow(
+            'ambient_temperature',
+            25.0,
+            'temperature of the surroundings, and initial temperature of all parts',
+            '°C',
+            -20,
+            60,
+        ),
+        ParameterRow('heat_speed', 1.0, 'factor of the speed of heat flow', '', 0, 200),
+        ParameterRow('temperature_rate', 2.0, 'rate of the temperature topics', 'Hz', 0.1, 100),
     )
     TOPICS = (
         subscribes('joint_states', 'sensor_msgs/JointState', 'of Gazebo: position rad, velocity rad/s, effort N·m'),
@@ -88,7 +95,7 @@ class GazeboModelNode(DynamicsNode):
         """Say when nothing comes, as of a Gazebo that was killed."""
         if time.monotonic() - self._came > STATES_TIMEOUT:
             never = math.isinf(self._came)
-            self.diagnostics.set('inputs', STALE, f'{"nothing yet on" if never else "silent:"} joint_states')
+            self.diagnostics.set('inputs', STALE, f'{"no message yet on" if never else "silent:"} joint_states')
 
     def on_time_jump(self, delta: float) -> None:
         """Restart, because the simulation was reset."""

@@ -33,52 +33,49 @@ PARAMETERS = (
     *INPUT_PARAMETERS,
     ParameterRow.of(RecordingSettings, 'max_gap', upper=10),
     ParameterRow.of(RecordingSettings, 'max_left_out'),
-    ParameterRow('max_duration', 600.0, 'a recording is stopped after so long', 's', 1, 36000),
+    ParameterRow('max_duration', 600.0, 'longest recording', 's', 1, 36000),
     *(
         _row(name)
         for name in ('method', 'f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'selection', 'rest_speed')
     ),
-    _row('physical', description='move the estimate into the set of physical parameters (needs cvxpy)'),
+    _row('physical', description='nearest physically possible parameters (needs cvxpy)'),
     _row('essential', default='none', choices=('none', 'ratio', 'f')),
-    at_once('loaded', False, 'recordings begun from now on are with a payload at the last link'),
+    at_once('loaded', False, 'whether new recordings have a payload at the last link'),
     ParameterRow.of(KnownPayload, 'mass', name='payload_mass', applies='at once'),
     _row('drive_gains', name='drive_gain', lower=0, upper=10000, per_joint=True),
     _row('drive_gain_deviation', per_joint=True),
-    at_once('average_periods', True, 'a recording that repeats its motion is averaged over its periods'),
+    at_once('average_periods', True, 'average a repeated motion over its periods'),
     _row('condition_limit'),
     _row('proceed'),
-    at_once(
-        'config_file', '', 'YAML whose part `identification` has further settings; parameters that are set go before it'
-    ),
-    at_once('validation_recordings', 0, 'how many of the last recordings only validate', '', 0, 100),
+    at_once('config_file', '', 'YAML whose section `identification` has further settings; parameters take precedence'),
+    at_once('validation_recordings', 0, 'number of last recordings for validation only', '', 0, 100),
     ParameterRow(
         'output_folder',
         '',
-        'where results go; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
+        'folder of the results; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
         applies='start',
     ),
     at_once('save_recordings', True, 'write the recordings there too, as they come (rosbag2)'),
 )
 TOPICS = (
     *INPUT_TOPICS,
-    listening_row('excitation', 'that it was lost is told in the diagnostics; a recording goes on'),
+    listening_row('excitation', 'a loss is reported in the diagnostics; a recording continues'),
     subscribes(
         'motion_status',
         'std_msgs/String',
-        'what moves the robot says of it; remapped to `excitation/status`, a recording '
-        'ends when that says stopped or failed',
+        'status of the motion; remapped to `excitation/status`, a recording ends with the motion',
     ),
     publishes('~/dynamics_description', 'std_msgs/String', 'the identified dynamics description (YAML), latched'),
     publishes(
         '~/status',
         'std_msgs/String',
-        'what the node does: idle, recording, identifying (with the step), done, failed (with the reason); latched',
+        'state: idle, recording, identifying (with the step), done, failed (with the reason); latched',
     ),
     publishes(
         '~/heard',
         'sensor_msgs/JointState',
-        'stamp of the joint states worked through, every twentieth: a simulator that '
-        'follows it (`follow_topics`) never runs ahead of what is recorded',
+        'stamp of every twentieth processed joint state: a simulator that follows it (`follow_topics`) never runs '
+        'ahead of the recording',
     ),
     service('~/start_recording', 'begin a recording of the inputs'),
     service('~/stop_recording', 'end it; it is kept for identify', ends=True),

@@ -64,7 +64,7 @@ class Saving:
             try:
                 self._writer.write(topic, kind, received, data)
             except JointDynamicsError as error:
-                self._fail(f'{error}; it goes on in memory only')
+                self._fail(f'{error}; it continues in memory only')
 
     def end(self) -> str:
         """End the recording; return what to say of it."""
@@ -87,7 +87,7 @@ class Saving:
             try:
                 self._writer.flush_when_due()
             except JointDynamicsError as error:
-                self._fail(f'{error}; it goes on in memory only')
+                self._fail(f'{error}; it continues in memory only')
 
     def _fail(self, line: str) -> None:
         if self._writer is not None:

@@ -52,16 +52,18 @@ def _arrays(values: list[str]) -> str | None:
     return None
 
 
-_EFFORT = 'what `effort` of {}_states is: {} torque in N·m, the same without gravity, motor current in A, or not used'
+_EFFORT = (
+    'meaning of `effort` of {}_states: {} torque in N·m, the same without gravity, motor current in A, or not used'
+)
 INPUT_PARAMETERS = (
-    ParameterRow('inputs', ['joint_states'], 'which of the input forms the robot offers', choices=FORMS),
+    ParameterRow('inputs', ['joint_states'], 'inputs that the robot offers', choices=FORMS),
     ParameterRow.of(JointStates, 'effort', name='joint_states_effort', description=_EFFORT.format('joint', 'joint')),
     ParameterRow.of(MotorStates, 'effort', name='motor_states_effort', description=_EFFORT.format('motor', 'motor')),
     ParameterRow.of(
         StateInterfaces,
         'effort',
         name='interfaces_effort',
-        description='what an interface `effort` of dynamic_joint_states or state_interfaces is',
+        description='meaning of an interface `effort` of dynamic_joint_states or state_interfaces',
     ),
     ParameterRow('source_name', '', 'name of the joint in the messages; empty: the same', per_joint=True),
     *(row_of(row) for row in MOTOR_PARAMETERS),
@@ -75,9 +77,9 @@ INPUT_PARAMETERS = (
     ),
     ParameterRow('array_joints', [], 'the joint order of the arrays; empty: that of the robot'),
     ParameterRow.of(RecordingSettings, 'stamps'),
-    ParameterRow('reliable_inputs', False, 'ask for every sample; only a publisher that is reliable too is heard then'),
-    ParameterRow('input_timeout', 0.5, 'an input (but temperature) silent for so long is stale', 's', 0.01, 60),
-    ParameterRow('temperature_timeout', 30.0, 'a temperature silent for so long is stale', 's', 0.01, 3600),
+    ParameterRow('reliable_inputs', False, 'receive every sample, but only of reliable publishers'),
+    ParameterRow('input_timeout', 0.5, 'silence after which an input other than temperature is stale', 's', 0.01, 60),
+    ParameterRow('temperature_timeout', 30.0, 'silence after which a temperature is stale', 's', 0.01, 3600),
 )
 INPUT_TOPICS = (
     subscribes(

@@ -146,13 +146,11 @@ class InputSet:
             self._node.diagnostics.clear('input messages')
         else:
             topics = ', '.join(f'{topic} ({count})' for topic, count in self._bad.items())
-            self._node.diagnostics.set(
-                'input messages', ERROR, f'messages that cannot be read: {self._reason}', topics=topics
-            )
+            self._node.diagnostics.set('input messages', ERROR, f'unreadable messages: {self._reason}', topics=topics)
         if silent:
             never = [topic for topic, age in silent.items() if math.isinf(age)]
             stale = [topic for topic, age in silent.items() if not math.isinf(age)]
-            reasons = [f'nothing yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(
+            reasons = [f'no message yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(
                 stale
             )
             reasons += self.checks.unfit_publishers(silent)
@@ -318,7 +316,7 @@ class InputChecks:
         )
         line = ''
         for topic, (stamp, now) in self._stamps.items():
-            missing = '' if now else ', for nobody publishes /clock'
+            missing = '' if now else ', because nothing publishes /clock'
             line = (
                 f'{topic} is stamped {stamp} s, the clock of this node shows {now} s{missing}: set use_sim_time alike'
                 ' for both'

@@ -39,8 +39,7 @@ Report = Callable[[str], None]
 OUTPUT_ROW = ParameterRow(
     'output',
     'auto',
-    'how the controller is told: its topic, its action (needs control_msgs), or the action where it is offered when'
-    ' the motion starts',
+    'path to the controller: topic, action (needs control_msgs), or auto: the action if it is offered',
     choices=('auto', 'topic', 'action'),
 )
 ACTION_ROW = TopicRow(
@@ -157,12 +156,12 @@ class TrajectoryOutput:
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
-DEACTIVATED = 'the controller tells nothing any more, while joint states come: it was deactivated, or unloaded'
+DEACTIVATED = 'the controller is silent although joint states arrive: it was deactivated or unloaded'
 NOT_TAKEN = (
-    'the controller did not take the motion: a long trajectory is easily lost on a topic, which'
-    ' joint_trajectory_controller listens to with best effort; set the output to action, or send fewer points'
+    'the controller did not take the motion: its topic is best effort and may lose long trajectories; set the '
+    'output to action, or send fewer points'
 )
-MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
+MANAGER_GONE = 'joint states and the controller are silent: the controller manager is gone'
 
 
 STANDING_DISTANCE = 2e-3

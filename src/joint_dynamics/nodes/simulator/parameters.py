@@ -36,45 +36,27 @@ PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF with inertials and torque limits; empty: a UR5e'),
     *ROBOT,
     ParameterRow('tf_prefix', '', 'put before the joint and link names of the UR5e; not applied to a robot_file'),
-    ParameterRow(
-        'seed', 0, 'draws the drives, the model errors and the noise: the same seed is the same robot', '', 0, 2**31 - 1
-    ),
-    ParameterRow('rate', 500.0, 'control ticks, and samples published, per second of simulated time', 'Hz', 400, 4000),
-    ParameterRow('publish_every', 1, 'publish every that many-th tick', '', 1, 100),
-    at_once(
-        'real_time_factor',
-        1.0,
-        'simulated seconds per second of the wall, 0: as fast as possible; a machine that is too slow runs '
-        'slower and skips nothing',
-        '',
-        0,
-        1000,
-    ),
-    ParameterRow('batch', 0.01, 'most simulated time between two looks at what came in', 's', 0.001, 0.1),
+    ParameterRow('seed', 0, 'seed of drives, model errors and noise', '', 0, 2**31 - 1),
+    ParameterRow('rate', 500.0, 'control ticks per second of simulated time', 'Hz', 400, 4000),
+    ParameterRow('publish_every', 1, 'ticks per published sample', '', 1, 100),
+    at_once('real_time_factor', 1.0, 'simulated seconds per second of wall time; 0: as fast as possible', '', 0, 1000),
+    ParameterRow('batch', 0.01, 'longest simulated time between two reads of the inputs', 's', 0.001, 0.1),
     ParameterRow(
         'publish_clock',
         True,
-        'publish /clock and stamp with simulated time from 1 s on; else stamps start '
-        'at the present wall time. False where the node is in a namespace and nothing is given: '
-        'two clocks in one graph destroy time',
+        'publish /clock and stamp with simulated time from 1 s on; else stamps start at wall time. False by default '
+        'in a namespace, because a graph may have one clock only',
     ),
-    ParameterRow('clock_rate', 500.0, 'of /clock, in simulated time, at most that of the samples', 'Hz', 1, 4000),
+    ParameterRow('clock_rate', 500.0, 'rate of /clock in simulated time, at most that of the samples', 'Hz', 1, 4000),
     ParameterRow(
         'follow_topics',
         [],
-        'JointState outputs of other nodes, stamped with the sample they answer: simulated time never runs '
-        'further ahead of them than `max_lead`, once they have spoken',
+        'JointState outputs of other nodes, with the stamp of their sample: simulated time runs at most `max_lead` '
+        'ahead of them',
     ),
-    at_once(
-        'max_lead',
-        0.2,
-        'see `follow_topics`; more than the delay of their filters, or everybody waits for ever',
-        's',
-        0.002,
-        10,
-    ),
+    at_once('max_lead', 0.2, 'see `follow_topics`; must exceed the delay of their filters', 's', 0.002, 10),
     ParameterRow(
-        'position', [], 'of the joints at first, rad; empty: a UR at its home posture, others at 0', element=float
+        'position', [], 'initial joint angles, rad; empty: a UR at its home posture, others at 0', element=float
     ),
     at_once('controller', CONTROLLERS[0], 'the active controller; others ignore commands', choices=CONTROLLERS),
     ParameterRow('trajectory_controller', 'joint_trajectory_controller', 'its name, for the topic of trajectories'),
@@ -85,10 +67,10 @@ PARAMETERS = (
     ParameterRow(
         'effort',
         'current',
-        'what `effort` of joint_states is: A, or N·m by the nominal gain of the drives',
+        'meaning of `effort` of joint_states: A, or N·m by the nominal gain of the drives',
         choices=UNITS,
     ),
-    ParameterRow('motor_effort', 'current', 'what `effort` of motor_states is', choices=UNITS),
+    ParameterRow('motor_effort', 'current', 'meaning of `effort` of motor_states', choices=UNITS),
     ParameterRow(
         'motor_side',
         'reflected',
@@ -96,12 +78,7 @@ PARAMETERS = (
         choices=('reflected', 'shaft'),
     ),
     ParameterRow(
-        'model_errors',
-        1.0,
-        "factor on everything the plant has and models have not; 0: exactly the methods' model",
-        '',
-        0,
-        3,
+        'model_errors', 1.0, "factor of all effects that the models lack; 0: exactly the methods' model", '', 0, 3
     ),
     ParameterRow.of(
         ModelErrors,
@@ -110,24 +87,18 @@ PARAMETERS = (
         description="relative spread of the true masses and inertias about the URDF's, times `model_errors`",
         upper=0.3,
     ),
-    ParameterRow('ideal_sensors', False, 'neither quantisation nor noise'),
-    ParameterRow('temperature', 25.0, 'of everything at first', '°C', -20, 90),
-    ParameterRow('ambient_temperature', 25.0, 'of the surroundings', '°C', -20, 60),
-    ParameterRow('heat_speed', 1.0, 'how many times faster than in reality heat flows', '', 0, 2000),
-    ParameterRow('temperature_rate', 10.0, 'of the temperature topics, in simulated time', 'Hz', 0.1, 100),
+    ParameterRow('ideal_sensors', False, 'no quantisation, no noise'),
+    ParameterRow('temperature', 25.0, 'initial temperature of all parts', '°C', -20, 90),
+    ParameterRow('ambient_temperature', 25.0, 'temperature of the surroundings', '°C', -20, 60),
+    ParameterRow('heat_speed', 1.0, 'factor of the speed of heat flow', '', 0, 2000),
+    ParameterRow('temperature_rate', 10.0, 'rate of the temperature topics, in simulated time', 'Hz', 0.1, 100),
     at_once('heating', 0.0, 'power that heats the gear from outside', 'W', -500, 500, per_joint=True),
     at_once(
-        'wear',
-        0.0,
-        'level the joint wears to: Coulomb friction up to +60 %, stiffness down to −25 %',
-        '',
-        0,
-        1,
-        per_joint=True,
+        'wear', 0.0, 'level of wear: Coulomb friction up to +60 %, stiffness down to −25 %', '', 0, 1, per_joint=True
     ),
-    at_once('wear_duration', 20.0, 'simulated time wear takes from one level to the next', 's', 0, 1e5),
-    at_once('external_torque', 0.0, 'pushes the link in the direction of q', 'N·m', -1000, 1000, per_joint=True),
-    at_once('payload_mass', 0.0, 'of a body on the last link; 0: none', 'kg', 0, 100),
+    at_once('wear_duration', 20.0, 'duration of wear from one level to the next, in simulated time', 's', 0, 1e5),
+    at_once('external_torque', 0.0, 'torque on the link in the direction of q', 'N·m', -1000, 1000, per_joint=True),
+    at_once('payload_mass', 0.0, 'mass of a body on the last link; 0: none', 'kg', 0, 100),
     at_once(
         'payload_com',
         [],
@@ -166,7 +137,7 @@ TOPICS = (
         'sensor_msgs/JointState',
         'as behind joint_state_topic_hardware_interface: position with velocity and effort, or effort alone',
     ),
-    subscribes('<follow_topics>', 'sensor_msgs/JointState', 'stamps only: how far that node has come'),
+    subscribes('<follow_topics>', 'sensor_msgs/JointState', 'stamps only: progress of that node'),
     publishes('joint_states', 'sensor_msgs/JointState', 'link side: position rad, velocity rad/s, effort A or N·m'),
     publishes('motor_states', 'sensor_msgs/JointState', 'motor side: position rad, velocity rad/s, effort A or N·m'),
     publishes('<joint>/temperature', 'sensor_msgs/Temperature', 'of each joint, °C; `frame_id` is the joint'),
@@ -175,12 +146,12 @@ TOPICS = (
     publishes(
         '~/data_sheet',
         'std_msgs/String',
-        'what a maker states, JSON, latched: joint names, drive gains N·m/A as the drives take them, gear ratios',
+        'data sheet, JSON, latched: joint names, nominal drive gains N·m/A, gear ratios',
     ),
     publishes(
         '~/truth',
         'std_msgs/String',
-        'what the plant really is, JSON, latched, every simulated second: for comparison only',
+        'true parameters of the plant, JSON, latched, every simulated second: for comparison only',
     ),
     publishes(
         '~/true_states',
