@@ -24,10 +24,9 @@ import numpy as np
 from joint_dynamics.demo.comparison import Comparison, headlines
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.report.figure import Colour, Figure, Panel, Series
-from joint_dynamics.report.html import Report
+from joint_dynamics.report.html import Interval, Report
 from joint_dynamics.report.robot_shapes import robot_shapes
 from joint_dynamics.report.robot_view import RobotView
-from joint_dynamics.report.svg import Interval
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 

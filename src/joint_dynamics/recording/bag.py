@@ -25,7 +25,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.documents import check_regular, parse_yaml, read_text
+from joint_dynamics.documents import check_file, parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import absolute, topic_regex
 from joint_dynamics.recording.mcap_file import McapFile, Topic
@@ -190,7 +190,7 @@ def _opened(path: Path) -> _McapBag | _RosbagsBag:
     information = parse_yaml(read_text(metadata, metadata.name), metadata.name)['rosbag2_bagfile_information']
     files = [path / name for name in information['relative_file_paths']]
     for file in files:
-        check_regular(file, file.name)
+        check_file(file, file.name)
     is_compressed = str(information.get('compression_mode')).lower() in ('file', 'message')
     if information['storage_identifier'] != 'mcap' or is_compressed:
         return _RosbagsBag(path)

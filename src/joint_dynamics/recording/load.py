@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from joint_dynamics.documents import check_regular, number
+from joint_dynamics.documents import check_file, number
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.bag import read_bag
 from joint_dynamics.recording.bag_writer import BagWriter
@@ -49,7 +49,7 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
             f'{path}: expected a recording (a rosbag2 folder, a .mcap, .db3 or .csv file), found no such file'
         )
     for file in (each for each in path.iterdir() if not each.is_dir()) if path.is_dir() else (path,):
-        check_regular(file, str(file))
+        check_file(file, str(file))
     if path.is_dir() or path.suffix in ('.mcap', '.db3'):
         read_bag(path, samples)
     elif path.suffix.lower() == '.csv':

@@ -31,11 +31,9 @@ from joint_dynamics.identification.regression.diagnostics import (
 )
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.reliability.verdict import Reason, headline
-from joint_dynamics.report.entries import add_entry
 from joint_dynamics.report.figure import Figure, Panel, Series
-from joint_dynamics.report.html import Marked, Report, table_html
+from joint_dynamics.report.html import Interval, Marked, Report, add_entry, table_html
 from joint_dynamics.report.joint_curves import add_friction, add_stiffness
-from joint_dynamics.report.svg import Interval
 
 if TYPE_CHECKING:
     from joint_dynamics.robot import RobotModel
