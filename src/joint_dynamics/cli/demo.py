@@ -20,7 +20,6 @@ See docs/reference/commands/demo.md.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -28,12 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from joint_dynamics.demo import DemoSettings
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import prepare_folder
+from joint_dynamics.python_process import need_ros
 from joint_dynamics.settings import declarations
 from joint_dynamics.terminal import Terminal
-
-NEEDED = ('rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'std_srvs', 'rosgraph_msgs')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,12 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from joint_dynamics.demo.comparison import headlines
     from joint_dynamics.demo.report import demo_report
 
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise JointDynamicsError(
-            f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
-            'joint_dynamics[ros], or source a ROS 2 installation)'
-        )
+    need_ros('demo')
     settings = DemoSettings(seed=args.seed)
     folder = prepare_folder(args.out)
     summary, results = run_demo(settings, folder, terminal)

@@ -235,12 +235,7 @@ def play_cycle(demo: DemoContext, title: str, parameters: Mapping[str, Any]) -> 
     """Play one cycle under a law of the feedforward, as a stage, and return its errors."""
     client, robot, motion = demo.client, demo.robot, demo.work
     with demo.stage(title) as show:
-        if client.state('/feedforward') == 'active':
-            client.transition('/feedforward', 'deactivate')
-            client.transition('/feedforward', 'cleanup')
-        client.set_parameters('/feedforward', **parameters)
-        for verb in ('configure', 'activate'):
-            client.transition('/feedforward', verb)
+        client.reconfigure('/feedforward', **parameters)
         # Without temperatures and α from the topics the feedforward would take those of the description.
         client.until_ok('/feedforward: law')
         # The feedforward needs the position of the robot, too.
