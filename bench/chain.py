@@ -39,7 +39,7 @@ from joint_dynamics.demo.scenario import (
     heating,
     unknown_tool,
 )
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.estimation import JointEstimator
 from joint_dynamics.excitation.plan import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
@@ -123,8 +123,7 @@ class Chain:
 
     def estimate(self):
         """Let the estimator learn from the work."""
-        arm, settings, _ = choose_friction_method(self.arm, EstimationSettings())
-        self.estimator = JointEstimator(arm, self.robot.period, settings)
+        self.estimator = JointEstimator(self.arm, self.robot.period)
         for _ in range(self.cycles):
             self.follow(scenario.cycle())
         self.new = self._figures()

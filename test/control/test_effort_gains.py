@@ -72,31 +72,11 @@ def postures(count, seed):
     return np.random.default_rng(seed).uniform(-np.pi, np.pi, (count, 6))
 
 
-def rigid_radius(mass, p, d, period, late):
-    """Of the sampled loop about rest, M q̈ = −P q − D q̇, the torque held over a period and `late` by one or not."""
-    n = len(mass)
-    inverse, eye, none = np.linalg.inv(mass), np.eye(n), np.zeros((n, n))
-    # exact for a held torque: q⁺ = q + T q̇ + T²/2 M⁻¹ u, q̇⁺ = q̇ + T M⁻¹ u
-    A = np.block([[eye, period * eye], [none, eye]])
-    B = np.vstack([period**2 / 2 * inverse, period * inverse])
-    K = -np.hstack([np.diag(p), np.diag(d)])
-    closed = np.block([[A, B], [K, none]]) if late else A + B @ K
-    return np.abs(np.linalg.eigvals(closed)).max()
-
-
 def is_stable(joints, gains, arm, late, period=PERIOD, count=6, factor=1.0):
     """Whether the loop on a flexible arm is stable in a few postures, with any delay up to `late` periods."""
     loops = [joints.sampled(arm.rigid.mass_matrix(q), period) for q in postures(count, 7)]
     p, d = np.diag(factor * gains.p), np.diag(factor * gains.d)
     return all(loop.is_stable(p, d, range(late + 1)) for loop in loops)
-
-
-@pytest.mark.parametrize('late', [False, True])
-def test_the_sampled_loop_is_stable_in_every_posture(robot, gains, late):
-    # Other postures than those the gains were taken from.
-    body = robot.rigid_body()
-    for q in postures(300, 7):
-        assert rigid_radius(body.mass_matrix(q), gains.p, gains.d, PERIOD, late) < 1.0
 
 
 def test_one_joint_by_hand():
@@ -111,12 +91,6 @@ def test_one_joint_by_hand():
     np.testing.assert_allclose([gains.d[0], gains.p[0]], [0.4 * 0.5 / 0.01, 20.0**2 / 0.5])
     with_rotor = effort_gains(Arm(RobotModel.from_urdf(text), rotor_inertia=[0.5]), 0.01)
     np.testing.assert_allclose(with_rotor.d, 2 * gains.d)
-
-
-def test_twice_the_rate_allows_twice_the_damping(robot, gains):
-    faster = effort_gains(Arm(robot), PERIOD / 2)
-    np.testing.assert_allclose(faster.d, 2 * gains.d)
-    np.testing.assert_allclose(faster.p, 4 * gains.p)
 
 
 @pytest.mark.parametrize(

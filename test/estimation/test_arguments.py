@@ -27,12 +27,11 @@ from joint_dynamics.estimation import (
     ContactDetector,
     EstimationSettings,
     FrictionEstimator,
-    HealthMonitor,
     PayloadEstimator,
     StiffnessEstimator,
 )
-from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.estimation.recursive import bound, per_joint, positive, rls_step
+from joint_dynamics.estimation.estimation_settings import per_joint, positive
+from joint_dynamics.estimation.spring import bound, rls_step
 from joint_dynamics.estimation.timeline import Timeline
 
 
@@ -57,15 +56,13 @@ from joint_dynamics.estimation.timeline import Timeline
         (lambda: StiffnessEstimator(1, mu=1.5), 'mu'),
         (lambda: StiffnessEstimator(1, delta=np.inf), 'delta'),
         (lambda: StiffnessEstimator(1, initial_covariance=0.0), 'initial_covariance'),
-        (lambda: LostMotion(2, None, [1.0, 0.0], 1.0), 'limit'),
         (lambda: PayloadEstimator(None, 1.0, memory=0.0), 'memory'),
         (lambda: Timeline(('a', 'a'), ('q',)), "('a', 'a')"),
         (lambda: Timeline(('a',), ('q',), max_gap=0.0), 'max_gap'),
         (lambda: EstimationSettings(friction_lower=(3.0, 0.0)), 'friction_lower'),
         (lambda: EstimationSettings(friction_lower=(0.4, 0.1)), 'friction_lower'),
         (lambda: EstimationSettings(friction='coulomb_viscous'), 'friction'),
-        (lambda: EstimationSettings.from_mapping({'stiffness_source': 'link'}), 'stiffness_source'),
-        (lambda: EstimationSettings.from_mapping({'stiffness_preset': 'thesis'}), 'stiffness_preset'),
+        *((lambda name=name: EstimationSettings.from_mapping({name: 1.0}), name) for name in EstimationSettings.GONE),
     ],
 )
 def test_impossible_arguments_are_refused_by_name(make, name):
@@ -86,36 +83,6 @@ def test_numbers_for_one_and_for_every_joint():
     assert positive('x', np.inf) == np.inf
     with pytest.raises(JointDynamicsError):
         positive('x', np.nan)
-
-
-def test_everything_is_forgotten_in_its_kind():
-    """Masks are masks, and none is set."""
-    stiffness, friction = StiffnessEstimator(2), FrictionEstimator(2)
-    for mask in (
-        stiffness.excited, stiffness.reliable, friction.moving, friction.excited, friction.informative,
-        friction.saturated, ContactDetector(2, 1.0, floor=1.0).contact,
-        ContactDetector(2, 1.0, floor=1.0).armed, ContactDetector(2, 1.0, floor=1.0).lasting,
-    ):  # fmt: skip
-        assert mask.dtype == bool and not mask.any()
-    assert stiffness.changes.dtype.kind == 'i'
-    assert HealthMonitor(None).working_range == 1e-3 and HealthMonitor(None).friction_reference == 1.0
-
-
-@pytest.mark.parametrize('order', [1, 2, 3, 4])
-def test_curves_are_the_polynomials_and_their_slopes(order):
-    rng = np.random.default_rng(order)
-    scale = np.array([1e-3, 2e-3])
-    estimator = StiffnessEstimator(2, order, scale=scale)
-    alpha = rng.uniform(1, 2, (2, order)) * 1e4 / scale[:, None] ** (2 * np.arange(order))
-    estimator.reset(alpha)
-    phi = rng.normal(0, 1e-3, (5, 2))
-    power = 2 * np.arange(order) + 1
-    np.testing.assert_allclose(estimator.torque(phi), np.sum(alpha * phi[..., None] ** power, axis=-1), rtol=1e-9)
-    slope = np.sum(alpha * power * phi[..., None] ** (power - 1), axis=-1)
-    np.testing.assert_allclose(estimator.stiffness(phi), slope, rtol=1e-9)
-    psi = phi[0][:, None] ** power
-    variance = np.einsum('np,npq,nq->n', psi, estimator.covariance, psi) * estimator.noise**2
-    np.testing.assert_allclose(estimator.variance(phi[0]), variance, rtol=1e-9)
 
 
 def test_when_a_stiffness_is_reliable():

@@ -121,7 +121,6 @@ def identification_report(result: IdentificationResult) -> Report:
         add_entry(report, title, getattr(result.details, name))
     add_entry(report, 'Drive gains [N·m/A, joint side]', result.drive_gains)
     add_entry(report, 'Payload [kg, kg·m, kg·m²], in the frame of the last joint', result.payload)
-    add_entry(report, 'Leverage of the recordings', result.diagnostics)
     plan = {**vars(result.plan), 'seconds of computation': result.seconds}
     add_entry(report, 'Filters [Hz, samples, s]', plan)
     return report

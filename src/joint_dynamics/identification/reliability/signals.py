@@ -22,8 +22,9 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.observations import rest_intervals
 from joint_dynamics.identification.reliability import thresholds
-from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of, spikes
+from joint_dynamics.identification.reliability.efforts import effort_reasons, spikes
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.recording.plausibility import contradicting
@@ -202,7 +203,8 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
         # a joint that is held creeps and sticks by what its controller and friction leave
         if np.ptp(recording.q[:, j]) < thresholds.LEAST_JUMP:
             continue
-        for start, end in runs_of(steps[:, j] == 0):
+        for stay in rest_intervals(steps[:, j] == 0):
+            start, end = stay.start, stay.stop
             if end - start < least:
                 continue
             before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
