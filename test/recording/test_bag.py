@@ -128,7 +128,7 @@ def test_files_that_are_no_recordings(tmp_path):
     for name, content, reason in (
         ('a.txt', b'hello', r'expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file .txt'),
         ('b', b'hello', 'found a file without ending'),
-        ('c.bag', b'hello', r'found a file .bag of ROS 1; convert it: rosbags-convert --src .*c.bag --dst .*c$'),
+        ('c.bag', b'hello', r'found a file .bag .*rosbags-convert'),
         ('c.mcap', b'', 'whole chunk'),
         ('d.mcap', b'hello, world', 'expected .*magic'),
         ('e.db3', b'', 'expected a rosbag2 recording'),

@@ -244,7 +244,7 @@ def test_dynamic_joint_states_for_what_joint_states_lack(record, joint_state_row
 
 def test_dynamic_joint_states_that_contradict_themselves(motion, messages):
     builder = RecordingBuilder(NAMES, {'dynamic_joint_states': {}})
-    with refused('tau of elbow: expected one interface, found two of effort, torque'):
+    with refused('tau of elbow: .* torque, effort'):
         builder.add_message(
             '/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'torque']], [[1.0, 2.0]]), 1
         )

@@ -55,11 +55,9 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
     elif path.suffix.lower() == '.csv':
         read_csv(path, samples)
     else:
-        ending = path.suffix or 'without ending'
-        convert = f' of ROS 1; convert it: rosbags-convert --src {path} --dst {path.with_suffix("")}'
         raise JointDynamicsError(
-            f'{path}: expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file {ending}'
-            + convert * (path.suffix == '.bag')
+            f'{path}: expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file '
+            f'{path.suffix or "without ending"} (rosbags-convert converts a .bag of ROS 1)'
         )
     return window
 

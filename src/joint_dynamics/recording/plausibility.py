@@ -223,10 +223,9 @@ def check_signals(
         notes += note_of(name, [f'{quantity} of {joint}' for joint in joints], odd, implausible)
     usable = dict(arrays)
     for quantity, position in (('dq', 'q'), ('dtheta', 'theta')):
-        if quantity not in arrays or position not in arrays:
-            continue
-        speed, angle = arrays[quantity], arrays[position]
-        if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not (np.abs(speed) > STILL).any():
+        speed, angle = arrays.get(quantity), arrays.get(position)
+        is_zero = speed is not None and not (np.abs(speed) > STILL).any()
+        if is_zero and angle is not None and np.ptp(angle, axis=0).max() > NEEDS_EFFORT:
             del usable[quantity]
             notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
     return usable, notes

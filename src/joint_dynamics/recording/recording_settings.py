@@ -37,14 +37,7 @@ from joint_dynamics.settings import Settings, setting
 WITHOUT_GRAVITY = 'torque_without_gravity'
 LINK_EFFORT = {'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'current': 'current', 'none': None}
 MOTOR_EFFORT = {'torque': 'motor_torque', WITHOUT_GRAVITY: 'motor_torque', 'current': 'current', 'none': None}
-INTERFACES = {
-    'position': 'q',
-    'velocity': 'dq',
-    'effort': 'tau',
-    'torque': 'tau',
-    'current': 'current',
-    'temperature': 'temperature',
-}
+INTERFACES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', 'current': 'current', 'temperature': 'temperature'}
 #: Names of quantities in a configuration that are not those of the arrays of a Recording.
 ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'load': 'load_torque'}
 KNOWN = (*QUANTITIES, *MOTOR_SIDE, *ALIASES)
