@@ -14,7 +14,6 @@
 
 """Arguments, settings and building blocks of the learning parts."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -166,9 +165,3 @@ def test_estimator_and_feedforward_have_one_region_of_alpha():
     settings = EstimationSettings()
     assert (settings.friction_lower, settings.friction_upper) == ALPHA_BOUNDS
     assert {item.name: item.default for item in friction_parameters('none')}['viscous_share'] == settings.viscous_share
-
-
-def test_settings_that_are_allowed():
-    EstimationSettings(payload_memory=np.inf, stiffness_memory=np.inf, temperature=-20.0, stiffness_order=1)
-    EstimationSettings(friction_lower=(0.5, 0.05), friction_upper=(0.5, 0.05))
-    assert replace(EstimationSettings(), omega_min=0.5) == EstimationSettings(omega_min=0.5)

@@ -203,15 +203,6 @@ def test_filters_that_are_not_finite_begin_anew_and_say_so(feed, bound):
     assert np.isfinite(feed.session.estimator.friction.parameters).all()
 
 
-def test_a_long_silence(feed, bound, short_run):
-    feed.play(0, 1200)
-    feed.play(2000, 3200)
-    assert feed.session.timeline.gaps >= 1
-    assert feed.level('samples') == 'ok'
-    # It begins anew in motion: the former direction of slip is unknown, and so is Coulomb friction.
-    assert np.all(feed.worst < bound + short_run.robot.truth.coulomb)
-
-
 def test_worn_joints_are_named(short_run, tools):
     """The description remembers stiffer joints with less friction than the robot has."""
 
