@@ -227,7 +227,7 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
     assert ros.transition('estimator', 'cleanup')
     assert ros.transition('estimator', 'configure')
     assert ros.transition('estimator', 'activate')
-    assert 'continues' in node.diagnostics.message('setup')
+    assert 'saved estimates' in node.diagnostics.message('setup')
     assert node.session.arm.friction_scale == pytest.approx(DynamicsDescription.load(path).scale())
     assert node.session.arm.friction_scale == pytest.approx(alpha, abs=0.05)
     assert ros.trigger('estimator/reset').success

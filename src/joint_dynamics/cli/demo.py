@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +68,16 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def run_demo(settings: Any, folder: Path, terminal: Terminal) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run all stages with processes of their own, and end every one of them.
+def run_demo(
+    settings: DemoSettings, folder: Path, terminal: Terminal, stages: Sequence[Callable[[Any], None]] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run the stages (None: all) with processes of their own, and end every one of them.
 
     Return the summary and the results for the report.
     """
     from joint_dynamics.calibration.client import own_domain, ros_client
     from joint_dynamics.calibration.processes import Processes
-    from joint_dynamics.demo.stages import CALIBRATION, ONLINE, DemoContext
+    from joint_dynamics.demo.stages import STAGES, DemoContext
     from joint_dynamics.python_process import terminated_like_interrupted
 
     began = time.monotonic()
@@ -90,7 +93,7 @@ def run_demo(settings: Any, folder: Path, terminal: Terminal) -> tuple[dict[str,
         ros_client(processes.check) as client,
     ):
         context = DemoContext(settings, folder, terminal, processes, client)
-        for stage in (*CALIBRATION, *(ONLINE if settings.online else ())):
+        for stage in STAGES if stages is None else stages:
             stage(context)
     context.summary['seconds'] = {**context.seconds, 'total': time.monotonic() - began}
     return context.summary, context.results

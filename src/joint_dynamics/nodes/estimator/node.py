@@ -33,7 +33,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.estimation import EstimationSession, EstimationSettings, HealthThresholds, TorqueEstimate, estimates
-from joint_dynamics.estimation.conditions import contact_condition
+from joint_dynamics.estimation.conditions import conditions, contact_condition, quantities
 from joint_dynamics.nodes.estimator.parameters import PARAMETERS, TOPICS, TUNED, settings_of
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
@@ -83,7 +83,6 @@ class EstimatorNode(DynamicsNode):
             thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])),
             working_range=values['working_range'],
         )
-        quantities = self._session.quantities()
         self._session.learning = values['learn']
         for remark in self._session.remarks:
             self.get_logger().info(remark)
@@ -96,7 +95,8 @@ class EstimatorNode(DynamicsNode):
             name: self.advertise(Float64MultiArray, f'~/{name}')
             for name in ('friction_parameters', 'friction_covariance', 'stiffness_parameters', 'stiffness_covariance')
         }
-        self._estimates = {name: self.advertise(JointState, f'~/estimates/{name}') for name in quantities}
+        names = quantities(self._session)
+        self._estimates = {name: self.advertise(JointState, f'~/estimates/{name}') for name in names}
         self._payload = self.advertise(InertiaStamped, '~/payload')
         self._description_publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self.serve('~/reset', self._reset)
@@ -146,7 +146,7 @@ class EstimatorNode(DynamicsNode):
     def check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
         """Refuse settings that contradict each other, or that the present inputs do not allow."""
         if TUNED & set(changed):
-            self.session.check(settings_of(values))
+            self.session.trial(settings_of(values))
 
     def parameters_changed(self, changed: dict[str, Any]) -> None:
         """Apply parameters that take effect at once."""
@@ -223,7 +223,7 @@ class EstimatorNode(DynamicsNode):
         if not self.is_active:
             self.diagnostics.set('samples', OK, 'not active')
             return
-        for name, (level, message, shown) in self._session.conditions().items():
+        for name, (level, message, shown) in conditions(self._session).items():
             self.diagnostics.set(name, LEVELS[level], message, **shown)
         self._contact = None if self._session.estimator is None else self._session.estimator.contact
         if self._session.arm.validity is not None:

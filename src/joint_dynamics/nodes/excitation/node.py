@@ -237,8 +237,8 @@ class ExcitationNode(DynamicsNode):
         desired = self.controller.reference(self.parameters['state_timeout'])
         at, q = desired if desired is not None else (self.states.time, self.states.q)
         delay, apart = delay_of(motion, at - began, q)
-        if not apart <= self.parameters['tracking_error']:
-            return self._hold(f'{reason}, and the robot was {apart:.3g} rad from its path')
+        if not apart.max() <= self.parameters['tracking_error']:
+            return self._hold(f'{reason}, and the robot was {apart.max():.3g} rad from its path')
         now = self.clock_time()
         braking = self.playback.braking(motion, now - began - delay, BRAKE_LEAD)
         self._sender.brake(braking, now)

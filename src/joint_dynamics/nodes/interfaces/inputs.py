@@ -35,8 +35,7 @@ from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.nodes.interfaces.robot_states import OTHER_CLOCK
-from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
-from joint_dynamics.recording.joint_state_bytes import JointStateReader
+from joint_dynamics.recording.inputs import KEYS, TEMPERATURE, Input
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
 RECENT_TIME = 10.0
@@ -108,10 +107,17 @@ class InputSet:
                 if name == KEYS:
                     self._limits[topic] = math.inf
                 read = self._reader(adapter, topic)
-                raw = on_bytes is not None or name == JOINT_STATE
-                if raw:
+                if on_bytes is not None:
                     read = self._bytes_reader(read, node.resolve_topic_name(topic), topic, kind, name)
-                node.subscribe(kind, topic, read, LATCHED if name == KEYS else quality, row=row, raw=raw, stream=True)
+                node.subscribe(
+                    kind,
+                    topic,
+                    read,
+                    LATCHED if name == KEYS else quality,
+                    row=row,
+                    raw=on_bytes is not None,
+                    stream=True,
+                )
         node.every(0.1, self.report, steady=True)
 
     @property
@@ -186,19 +192,16 @@ class InputSet:
         They are the ones that came: rclpy's own serialization appends some that other readers refuse.
         """
         clock, on_bytes = self._node.get_clock(), self._on_bytes
-        reader = JointStateReader() if name == JOINT_STATE else None
+        assert on_bytes is not None
 
         def take_bytes(data: bytes) -> None:
-            if on_bytes is not None:
-                on_bytes(full_name, name, data, clock.now().nanoseconds)
-            message = None if reader is None else reader.read(data)
-            if message is None:
-                try:
-                    message = deserialize_message(data, kind)
-                except RuntimeError as error:
-                    self._note_bad(topic, error)
-                    return
-            take(message)
+            on_bytes(full_name, name, data, clock.now().nanoseconds)
+            try:
+                message = deserialize_message(data, kind)
+            except RuntimeError as error:
+                self._note_bad(topic, error)
+            else:
+                take(message)
 
         return take_bytes
 
