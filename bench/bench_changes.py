@@ -161,7 +161,7 @@ class Run:
         direction, wear = rng.normal(size=3), np.zeros(6)
         force = PUSH * direction / np.linalg.norm(direction)
         wear[self.joint] = abs(1.0 - self.size)
-        put_down = robot.detach_payload if tool is None else lambda: robot.attach_payload(tool)
+        put_down = lambda tool=tool: robot.attach_payload(tool)  # noqa: E731
         return {
             'stiffness': [(0.0, lambda: robot.set_wear(wear))],
             'friction': [(0.0, lambda: robot.set_wear(wear))],

@@ -15,7 +15,6 @@
 """The feedforward laws give the torque that `validate` predicts along a recorded motion."""
 
 import numpy as np
-import pytest
 
 from joint_dynamics.arm import Arm, terms_from_config, with_reversal
 from joint_dynamics.description import DynamicsDescription
@@ -114,20 +113,3 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     assert law.arm.terms
     # The residual is the noise, and the position filter's error at the steps of friction.
     assert np.sqrt(((predicted - observation.tau) ** 2).mean()) < 0.05 * np.sqrt((observation.tau**2).mean())
-
-
-@pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction'])
-def test_friction_none_omits_friction_only(tools, law):
-    robot = RobotModel.from_urdf(tools.chain_urdf(3))
-    document = tools.described(robot)
-    document['joints']['j3']['terms'] = [
-        {'document': {'fourier': [1]}, 'values': [5.0, 1.0]},
-        {'document': {'friction': 'load_gain'}, 'values': [0.2]},
-    ]
-    bench = tools.Bench(robot, document)
-    torque, _, made = bench.law(law, friction='none')
-    q, dq, ddq = (np.ascontiguousarray(bench.motion[:, k]) for k in range(3))
-    expected = bench.arm.link_torque(q, dq, ddq) + bench.arm.rotor_torque(ddq)
-    expected[:, 2] += 5.0 * np.sin(q[:, 2]) + np.cos(q[:, 2])
-    np.testing.assert_allclose(torque, expected, rtol=0, atol=EXACT)
-    assert any('joints.j3.terms: friction load_gain' in remark for remark in made.remarks)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control.applied import AppliedCompensation, check_law, refuse_run_away, run_away
+from joint_dynamics.control.applied import AppliedCompensation, refuse_run_away, run_away
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 
@@ -136,50 +136,6 @@ def test_within_the_uncertainty_of_friction_it_is_not_refused(make_law, describe
     assert len(run_away(law)) == 12
     uncertain = make_law('adaptive_friction', describe({'standard_deviations': {'F_V1': 2.0}}), friction_gain=1.05)
     assert len(run_away(uncertain)) == 10
-
-
-def test_friction_that_is_less_in_one_direction_is_seen(make_law, describe, document):
-    parameters = document['elbow_joint']['parameters']
-    each = {
-        side: {'F_C': parameters['F_C0'], 'F_S': parameters['F_S'], 'F_V1': F_V1}
-        for side, F_V1 in (('positive', 6.0), ('negative', 5.0))
-    }
-    law = make_law('adaptive_friction', describe({'directions': each}))
-    assert [reason.split(':')[0] for reason in run_away(law)] == ['elbow_joint in negative direction']
-
-
-QUADRANTS = {'dq_s': 0.05, 'c_m': 9.0, 'c_g': 4.0, 'a_m': 1.2, 'a_g': 0.9, 'F_V': 5.0}
-
-
-@pytest.mark.parametrize(
-    'change',
-    [
-        {'terms': [{'document': {'friction': 'F_V2'}, 'values': [5.0]}]},
-        {'terms': [{'document': {'friction': 'load_gain'}, 'values': [0.3]}]},
-        {'terms': [{'document': {'power': 0.5}, 'values': [8.0]}]},
-        {'friction': {'scale': [2.0, 0.5]}},
-        {'friction': {'quadrants': QUADRANTS}},
-        {'validity': {'speed': 0.5, 'load': 10.0}},
-    ],
-)
-def test_an_excess_hidden_in_any_part_of_the_friction_is_found(make_law, describe, document, change):
-    """A tenth too much is a tenth of all of the friction, whatever it is described by."""
-    plain, arm = describe(), describe(**change)
-    law = make_law('adaptive_friction', arm, friction_gain=1.1, viscous_share=2.0)
-    before = make_law('adaptive_friction', plain, friction_gain=1.1)
-    for side in ('positive', 'negative'):
-        check, old = (check_law(each, 2, side, np.pi) for each in (law, before))
-        assert check.excess[-1] == pytest.approx(0.1 * check.friction[-1])
-        assert abs(check.friction[-1] - old.friction[-1]) > 1.0
-        # It is the friction of the arm's own motor torque, the joint in full slip under that load.
-        sign = 1.0 if side == 'positive' else -1.0
-        moving, still = np.zeros((2, 3, 6))
-        q, dq, load = moving.copy(), moving.copy(), moving.copy()
-        dq[:, 2], load[:, 2] = sign * np.pi, check.load
-        theta = q + dq * np.array([[0.0], [1.0], [2.0]])
-        torque = arm.motor_torque(q, dq, still, theta=theta, load=load, temperature=law.friction.temperature)
-        friction = torque - arm.link_torque(q, dq, still)
-        assert sign * friction[-1, 2] == pytest.approx(check.friction[-1], abs=1e-9)
 
 
 def test_no_friction_no_check(make_law, described):

@@ -18,7 +18,6 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import PlanSettings, plan
-from joint_dynamics.identification import IdentificationSettings
 
 JOINT = 'elbow_joint'
 MOTIONS = [
@@ -52,10 +51,3 @@ def test_a_motion_without_end_is_refused(ur5e, profile, options):
     with pytest.raises(JointDynamicsError) as caught:
         plan(ur5e, PlanSettings.from_config(section, profile))
     assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize('name', ['f_dyn', 'position_cutoff', 'parallel_cutoff'])
-@pytest.mark.parametrize('value', [1e-320, 1e-6, 1e300])
-def test_cutoffs_without_sense_are_refused(name, value):
-    with pytest.raises(JointDynamicsError, match=name):
-        IdentificationSettings.from_config({name: value})

@@ -20,7 +20,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import LimitSettings, PayloadSettings
-from joint_dynamics.excitation.constraints import make_constraints
+from joint_dynamics.excitation.constraint import make_constraints
 from joint_dynamics.excitation.limits import MotionLimits, parameters_with_payload
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints

@@ -17,7 +17,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.excitation.regressor_gradient import RegressorGradient
+from joint_dynamics.excitation.motion import RegressorGradient
 from joint_dynamics.robot import RobotModel
 
 ROBOTS = ('ur_table', 'pa10_table', 'scara_table')

@@ -106,7 +106,7 @@ def test_times_too_short_for_a_message_are_refused(robot, tmp_path, times):
 @pytest.mark.filterwarnings('ignore::RuntimeWarning')
 def test_excessive_motion_is_refused_with_joint_and_time(robot, period):
     """Of 1e-100 s the margins are no numbers."""
-    with pytest.raises(JointDynamicsError, match=r'of \w+_joint .* at .* s, allowed are'):
+    with pytest.raises(JointDynamicsError, match=r'by \w+_joint at .* s$'):
         Playback(robot, LimitSettings(), waves(robot, period))
 
 
@@ -144,7 +144,7 @@ def test_the_delay_of_a_robot_on_the_path_is_found(motion, delay):
         found, apart = delay_of(motion, at, q)
         # what 1 mrad leaves open at the speed the path has there, and half a step of the search
         assert abs(found - delay) <= 2.5e-3 / speed + 0.005
-        assert apart <= 1e-3 + 1e-9 or apart <= 2.5e-3 * 1.5
+        assert apart.max() <= 2.5e-3 * 1.5
 
 
 @given(st.lists(st.floats(-3, 3), min_size=3, max_size=3), st.lists(st.floats(-2, 2), min_size=3, max_size=3))

@@ -23,7 +23,6 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import PROFILES, LimitSettings, PiecewiseTrajectory, make_profile
 from joint_dynamics.excitation.excitation_settings import PayloadSettings
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.profiles import check_times
 from joint_dynamics.excitation.trajectory import JointPieces
 
 UPRIGHT = [0.0, -np.pi / 2, 0.0, -np.pi / 2, 0.0, 0.0]
@@ -44,7 +43,7 @@ def motion(request, ur5e):
 
 def test_profiles_go_from_rest_to_rest_within_the_limits(motion, ur5e):
     trajectory, assessment = motion
-    samples = trajectory.states(check_times(trajectory))
+    samples = trajectory.sample(200.0)
     limits = MotionLimits.of(ur5e, LimitSettings())
     assert np.all(samples.q >= limits.lower - 1e-6)
     assert np.all(samples.q <= limits.upper + 1e-6)

@@ -23,23 +23,13 @@ import pytest
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.friction_documents import polynomial_stiffness
 from joint_dynamics.joint.maps import FourierSeries
-from joint_dynamics.joint.stiffness import loads_of, place_in_play
+from joint_dynamics.joint.stiffness import loads_of
 
-QUADRANTS = {'a_m': 1.2, 'b_m': 0.1, 'a_g': 0.8, 'c_m': 4.3, 'c_g': 3.1, 'd_g': 0.5, 'F_V': 2.1, 'dq_s': 0.3}
 TABLE = PeriodicMap(1e-4 * np.sin(np.arange(24)))
-SERIES = FourierSeries(0.1, [0.3, -0.2], [0.05, 0.4])
 
 
 def friction():
-    return FrictionModel(
-        {'F_C0': 5.1, 'F_Cl': 0.1, 'F_C1': 2e-3, 'F_V1': 3.7, 'F_V2': 0.4, 'F_V3': 0.21, 'F_T1': -0.05, 'F_T2': 2e3},
-        MaxwellSlip(1, 0.7),
-        quadrants=QUADRANTS,
-    )
-
-
-def plain():
-    return FrictionModel({'F_C0': 5.1, 'F_C1': 2e-3, 'F_S': 7.3, 'V_S': 0.7, 'F_V2': 0.4}, MaxwellSlip(1, 0.7))
+    return FrictionModel({'F_C0': 5.1, 'F_Cl': 0.1, 'F_C1': 2e-3, 'F_V2': 0.4, 'F_T2': 2e3}, MaxwellSlip(1, 0.7))
 
 
 def started(x):
@@ -49,25 +39,17 @@ def started(x):
     return np.concatenate([slip.output[:, None], slip.state], axis=1)
 
 
-#: Functions of an array x (N,) of numbers from −40 to 40, none of them zero.
+#: Functions of an array x (N,) of numbers from −40 to 40, none of them zero; one of each way to take numbers.
 FUNCTIONS = {
     'static': lambda x: friction().static(x, x, x),
-    'dry of quadrants': lambda x: friction().dry(np.sign(x), x, x),
-    'torque': lambda x: plain().torque(np.sign(x), x, x, np.abs(x)),
-    'run': lambda x: plain().run(x, x, x, np.abs(x)),
-    'steps': lambda x: FrictionModel({'F_C0': np.ones(len(x))}, MaxwellSlip(len(x), 0.7)).step(x, x, x),
     'slip with a map': lambda x: MaxwellSlip(1, PeriodicMap([0.7, 0.9]), kinematic_error=TABLE).run(x),
     'deformations': lambda x: MaxwellSlip(1, 0.7).relative_deformation(x),
     'reset': started,
     'points of a table': lambda x: PeriodicMap(x)(0.3 * np.arange(9)),
-    'series': SERIES,
     'fit of a series': lambda x: FourierSeries.fit(np.arange(len(x)), x, 2).cosine,
-    'elastic torque': TorsionalStiffness([2e2, 3.1, 0.1]).torque,
     'deformation': TorsionalStiffness([2e2, 3.1]).deformation,
-    'inverse': TorsionalStiffness([2e2, -1e-3]).bounded_deformation,
     'elastic coefficients': lambda x: TorsionalStiffness(np.abs(x)).torque(np.array([0.3])),
     'loads': loads_of,
-    'play': lambda x: place_in_play(x, 0.7),
     'operators': lambda x: polynomial_stiffness(np.sort(np.abs(x))),
 }
 

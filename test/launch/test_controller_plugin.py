@@ -14,6 +14,7 @@
 
 """The C++ controller in the real controller manager: torque, hand-over, refusals, the fallback after a failure."""
 
+import importlib.util
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -33,12 +34,15 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.golden import GoldenOptions, golden_case
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
+
+_path = Path(__file__).parents[1] / 'ros2_control' / 'golden.py'
+_spec = importlib.util.spec_from_file_location('golden', _path)
+_spec.loader.exec_module(golden := importlib.util.module_from_spec(_spec))
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -203,7 +207,7 @@ def expected_torque(states, description, friction):
     document = DynamicsDescription.load(description).document
     rows = [(s.reference.positions, s.reference.velocities, s.reference.accelerations) for s in states]
     motion = np.array(rows).transpose(1, 0, 2)
-    case = golden_case(ur5e_description(), document, GoldenOptions(friction=friction), motion)
+    case = golden.golden_case(ur5e_description(), document, golden.GoldenOptions(friction=friction), motion)
     return np.array(case['torque'])
 
 

@@ -19,7 +19,7 @@ import pinocchio
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_mjcf import export_mjcf
 from joint_dynamics.description.identity import check_identity, identity_of
 from joint_dynamics.errors import JointDynamicsError
@@ -80,19 +80,6 @@ def test_other_factors_make_another_robot(robot, description):
     standing = RobotModel.from_urdf(robot.urdf, joints=robot.joint_names, locked={name: 0.0})
     with pytest.raises(JointDynamicsError, match='in the description only'):
         check_identity(identity_of(robot), standing)
-
-
-def test_urdf_has_links_and_mimics_of_one_joint(robot, description, tmp_path):
-    unphysical = export_urdf(description, robot.urdf, tmp_path / 'out.urdf')
-    assert unphysical == []
-    several = {name: entry for name, entry in robot.parallelograms.items() if len(entry) > 2}
-    assert [line for line in not_exported(description) if 'parallelograms' in line] == [
-        f'robot.parallelograms.{name}: follows several joints' for name in several
-    ]
-    back = RobotModel.from_urdf(tmp_path / 'out.urdf', mounting=robot.mounting, parallelograms=several)
-    arm = Arm.from_description(robot, description)
-    for state in states(robot):
-        close(back.inverse_dynamics(*state), arm.link_torque(*state))
 
 
 def test_mjcf_has_links_and_equalities_of_mimics(robot, description, tmp_path):

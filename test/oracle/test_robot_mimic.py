@@ -23,8 +23,7 @@ import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.motion import LinkFrames
-from joint_dynamics.excitation.regressor_gradient import RegressorGradient
+from joint_dynamics.excitation.motion import LinkFrames, RegressorGradient
 from joint_dynamics.robot import INERTIAL, RobotModel
 
 SEEDS = range(8)
@@ -95,20 +94,6 @@ def test_torque_is_that_of_the_projected_tree(robot, tree, states):
         close(robot.gravity(q), tree.rnea(q, 0 * dq, 0 * ddq))
         columns = [tree.rnea(q, 0 * dq, unit) - tree.rnea(q, 0 * dq, 0 * dq) for unit in np.eye(robot.n)]
         close(robot.mass_matrix(q), np.array(columns).T)
-
-
-@pytest.mark.parametrize('seed', SEEDS)
-def test_pinocchio_s_own_mimic_joints_give_that_torque(urdf_of, seed):
-    """Of joints in a row, and none that mimics one that mimics: pinocchio knows no others."""
-    if not hasattr(pinocchio, 'JointModelMimic'):
-        pytest.skip('pinocchio has mimic joints from 3.5 on')
-    rng = np.random.default_rng(300 + seed)
-    text = urdf_of(rng, joints=6, branches=False, mimics=1 + seed % 3, chains=False)
-    robot, theirs = RobotModel.from_urdf(text), pinocchio.buildModelFromXML(text, mimic=True)
-    data = theirs.createData()
-    assert theirs.nq == theirs.nv == robot.n
-    for q, dq, ddq in zip(*robot.random_states(20, rng), strict=True):
-        close(robot.inverse_dynamics(q, dq, ddq), pinocchio.rnea(theirs, data, q, dq, ddq))
 
 
 def test_base_parameters_give_the_whole_torque(robot, states):

@@ -18,7 +18,7 @@ import numpy as np
 import pinocchio
 import pytest
 
-from joint_dynamics.excitation.regressor_gradient import RegressorGradient
+from joint_dynamics.excitation.motion import RegressorGradient
 from joint_dynamics.identification.physical.semidefinite import pseudo_inertias
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 

@@ -97,7 +97,6 @@ def test_rigid_body_functions_agree_with_the_regressor(model):
     tau = model.regressor(q, dq, ddq) @ standard
     assert np.allclose(body.inverse_dynamics(q, dq, ddq), tau, rtol=1e-9, atol=1e-9)
     assert np.allclose(body.mass_matrix(q) @ ddq + body.bias(q, dq), tau, rtol=1e-9, atol=1e-9)
-    assert np.allclose(body.coriolis_matrix(q, dq) @ dq + body.gravity(q), body.bias(q, dq), rtol=1e-9, atol=1e-9)
     assert np.allclose(model.gravity(q, standard), body.gravity(q), atol=1e-9)
 
 
@@ -110,18 +109,6 @@ def test_rigid_body_takes_a_base_set_without_masses(ur):
     assert np.allclose(
         ur.rigid_body(standard).inverse_dynamics(*states), ur.regressor(*states) @ standard, rtol=1e-8, atol=1e-8
     )
-
-
-def test_passivity_of_the_coriolis_matrix(ur):
-    rng = np.random.default_rng(4)
-    standard = np.zeros(len(ur.parameter_names))
-    standard[ur.columns(INERTIAL)] = random_standard(ur, rng)[ur.columns(INERTIAL)]
-    body = ur.rigid_body(standard)
-    q, dq, _ = (state[0] for state in ur.random_states(1, rng))
-    step = 1e-6
-    rate = (body.mass_matrix(q + step * dq) - body.mass_matrix(q - step * dq)) / (2 * step)
-    skew = rate - 2 * body.coriolis_matrix(q, dq)
-    assert np.abs(skew + skew.T).max() < 1e-6 * np.abs(rate).max()
 
 
 def test_coupled_drive_columns_are_those_of_its_motor():

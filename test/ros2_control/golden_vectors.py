@@ -29,7 +29,6 @@ import numpy as np
 import pinocchio
 import yaml
 
-from joint_dynamics.arm.golden import GoldenOptions, arm_of, golden_case
 from joint_dynamics.arm.reading import DOCUMENTATION
 from joint_dynamics.description.identity import identity_of
 from joint_dynamics.errors import JointDynamicsError
@@ -37,9 +36,10 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / 'arm'), str(TESTS / 'oracle')]
+sys.path[:0] = [str(TESTS / 'arm'), str(TESTS / 'oracle'), str(TESTS / 'ros2_control')]
 
 from conftest import chain_urdf, described  # noqa: E402
+from golden import GoldenOptions, arm_of, golden_case  # noqa: E402
 from test_contract import BESIDE, RULES  # noqa: E402
 from test_palletiser import PARALLELOGRAMS  # noqa: E402
 from test_palletiser import urdf as palletiser_urdf  # noqa: E402
@@ -50,7 +50,8 @@ PERIOD = 0.04  # s between samples
 FINE = 50  # first sample of the fine motion
 # Khalil's table of a Stäubli TX40: alpha rad, a m, d m, theta rad; its motor 6 turns with joint 5 as well
 TX40 = ((0, 0, 0, 0), (-1, 0, 0, 0), (0, 0.225, 0.035, 0), (1, 0, 0.225, 0), (-1, 0, 0, 0), (1, 0, 0, 2))
-# of backlash and encoders: only the estimator reads them
+# of backlash and encoders: only the estimator reads them; of the other two C++ checks the form
+CHECKED = {'joints.gear_ratio', 'joints.friction.directions'}
 UNREAD = (
     'joints.backlash.load_shares',
     'joints.backlash.load_lag',
@@ -242,7 +243,8 @@ def faults(value, path=()):
 def is_used(path, robot):
     """Whether C++ reads a field: not one that documents, nor one that only the estimator reads."""
     field = '.'.join(str(key) for key in path if not isinstance(key, int) and key not in robot.link_names)
-    return path[-1] not in BESIDE and not any(f'{field}.'.startswith(f'{name}.') for name in (*DOCUMENTATION, *UNREAD))
+    unread = (*DOCUMENTATION - CHECKED, *UNREAD)
+    return path[-1] not in BESIDE and not any(f'{field}.'.startswith(f'{name}.') for name in unread)
 
 
 def write_refused(folder, robot):

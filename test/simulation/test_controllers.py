@@ -189,36 +189,6 @@ def test_recording_holds_the_sensor_values(waves):
 
 
 RNG = np.random.default_rng(6)
-TIME = np.array([0.5, 1.0, 2.2, 3.0])
-Q, DQ, DDQ, TORQUES = (RNG.normal(size=(4, 3)) for _ in range(4))
-FULL = {
-    'linear': TrajectoryPoints(TIME, Q),
-    'cubic': TrajectoryPoints(TIME, Q, DQ),
-    'quintic': TrajectoryPoints(TIME, Q, DQ, DDQ, TORQUES),
-}
-
-
-@pytest.mark.parametrize('kind', FULL)
-def test_interpolation_passes_its_points(kind):
-    at = FULL[kind].sample(TIME)
-    np.testing.assert_allclose(at.q, Q, atol=1e-12)
-    just = FULL[kind].sample(TIME[1:] - 1e-9)
-    if kind != 'linear':
-        np.testing.assert_allclose(just.dq, DQ[1:], atol=1e-6)
-        np.testing.assert_allclose(at.dq[:-1], DQ[:-1], atol=1e-9)
-    if kind == 'quintic':
-        np.testing.assert_allclose(just.ddq, DDQ[1:], atol=1e-5)
-        np.testing.assert_allclose(at.ddq[:-1], DDQ[:-1], atol=1e-9)
-
-
-@pytest.mark.parametrize('kind', FULL)
-def test_speeds_are_the_derivatives_of_positions(kind):
-    t = np.linspace(0.55, 2.95, 97)
-    t = t[np.abs(t[:, None] - TIME).min(axis=1) > 0.01]
-    h = 1e-5
-    here, ahead, behind = (FULL[kind].sample(t + d) for d in (0, h, -h))
-    np.testing.assert_allclose(here.dq, (ahead.q - behind.q) / (2 * h), atol=1e-6)
-    np.testing.assert_allclose(here.ddq, (ahead.dq - behind.dq) / (2 * h), atol=1e-4)
 
 
 def test_polynomials_are_interpolated_exactly():
@@ -233,6 +203,12 @@ def test_polynomials_are_interpolated_exactly():
     at = trajectory.sample(fine)
     np.testing.assert_allclose(at.q[:, 0], exact(fine), atol=1e-10)
     np.testing.assert_allclose(at.ddq[:, 0], exact(fine, 2), atol=1e-8)
+    linear = TrajectoryPoints(t, exact(t)[:, None], effort=exact(t)[:, None]).sample(fine)
+    np.testing.assert_allclose(linear.q[:, 0], np.interp(fine, t, exact(t)), atol=1e-12)
+    np.testing.assert_allclose(linear.effort, linear.q, atol=1e-12)
+    outside = trajectory.sample([-1.0, 2.0, 5.0])
+    np.testing.assert_allclose(outside.q[:, 0], exact(np.array([0.0, 2.0, 2.0])), atol=1e-10)
+    assert not outside.dq.any() and not outside.ddq.any()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,15 @@ import pinocchio
 
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import Payload, ur5e_urdf
-from joint_dynamics.simulation.links import links_of, spread, standard_parameters, with_payload, workspace
-from joint_dynamics.simulation.rigid_body import forward_dynamics, link_energy, mass_and_bias
+from joint_dynamics.simulation.rigid_body import (
+    forward_dynamics,
+    links_of,
+    mass_and_bias,
+    spread,
+    standard_parameters,
+    with_payload,
+    workspace,
+)
 
 
 def states(n, count=20):
@@ -33,17 +40,6 @@ def test_forward_dynamics_is_pinocchios(model):
     for q, dq, tau in states(model.n):
         forward_dynamics(links, q, dq, 20 * tau, ddq, work)
         np.testing.assert_allclose(ddq, pinocchio.aba(model.pinocchio, data, q, dq, 20 * tau), rtol=1e-8, atol=1e-8)
-
-
-def test_potential_energy_is_gravitys(model):
-    links, work = links_of(model), workspace(model.n)
-    h = 1e-6
-    for q, _, _ in states(model.n, 5):
-        gradient = [
-            (link_energy(links, q + h * e, 0 * q, work)[1] - link_energy(links, q - h * e, 0 * q, work)[1]) / (2 * h)
-            for e in np.eye(model.n)
-        ]
-        np.testing.assert_allclose(gradient, model.gravity(q), rtol=1e-6, atol=1e-6)
 
 
 def test_a_payload_adds_its_own_torque(model):

@@ -77,7 +77,7 @@ def test_a_payload_comes_and_goes():
     robot.attach_payload(Payload(4.0, (0.0, 0.0, 0.1)))
     assert robot.truth.parameters[14 * 5 + 9] == pytest.approx(before[14 * 5 + 9] + 4.0)
     heavy = stand(robot, 3000).transmission_torque[-1]
-    robot.detach_payload()
+    robot.attach_payload(None)
     np.testing.assert_allclose(robot.truth.parameters, before)
     light = stand(robot, 3000).transmission_torque[-1]
     # Four kilogrammes pull on the shoulder, and the controller has brought the arm back both times.

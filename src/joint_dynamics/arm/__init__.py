@@ -20,17 +20,18 @@ It is evaluated for whole recordings and sample by sample (docs/explanation/arm.
 from joint_dynamics.arm.arm import Arm
 from joint_dynamics.arm.described_friction import SteadyFriction, apply_friction_scale, with_reversal
 from joint_dynamics.arm.described_terms import DescribedTerms
-from joint_dynamics.arm.reading import FrictionDetail
 from joint_dynamics.arm.sample import ArmConstants
-from joint_dynamics.arm.term_columns import FRICTION, Motion, slip_of
 from joint_dynamics.arm.terms import (
+    FRICTION,
     RELUCTANCE,
+    Motion,
     Term,
     check_place,
     fourier_term,
     friction_term,
     hysteresis_term,
     power_term,
+    slip_of,
     spring_term,
     stribeck_term,
     terms_from_config,
@@ -43,7 +44,6 @@ __all__ = [
     'Arm',
     'ArmConstants',
     'DescribedTerms',
-    'FrictionDetail',
     'Motion',
     'RangeWatch',
     'SteadyFriction',

@@ -27,7 +27,7 @@ pass it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.fields import checked, constants_of
-from joint_dynamics.arm.reading import FrictionDetail, read, read_joints
+from joint_dynamics.arm.reading import read, read_joints
 from joint_dynamics.arm.sample import (
     ArmConstants,
     drives_along,
@@ -83,7 +83,7 @@ class Arm:
     friction_described
         (n,) bool, which joints have friction of their own.
     friction_details
-        (n,) FrictionDetail, its uncertainty and its values in each direction; empty: not known.
+        (n,) friction documents, with standard deviations and the values in each direction; empty: not known.
     friction_scale
         present α = [α1, α2] (n, 2) of the friction, nominal [1, 0] [M6 eq 24].
     terms
@@ -142,7 +142,7 @@ class Arm:
     friction_described: Values = None
     stiffness_described: Values = None
     validity: Validity | None = None
-    friction_details: tuple[FrictionDetail, ...] = ()
+    friction_details: tuple[Mapping[str, Any], ...] = ()
     remarks: tuple[str, ...] = ()
     coupled: FloatArray | None = field(init=False, repr=False, compare=False)
 

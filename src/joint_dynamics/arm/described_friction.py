@@ -35,7 +35,6 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm.arm import Arm
-from joint_dynamics.arm.reading import FrictionDetail
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.joint import NO_PRESLIDING, REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap
 
@@ -141,7 +140,9 @@ class SteadyFriction:
     def __init__(self, arm: Arm, joint: int):
         self._arm, self._joint = arm, joint
         self.name = arm.joint_names[joint]
-        self._detail = arm.friction_details[joint] if arm.friction_details else FrictionDetail()
+        detail = arm.friction_details[joint] if arm.friction_details else {}
+        self._deviations: Mapping[str, float] = detail.get('standard_deviations', {})
+        self._directions: Mapping[str, Mapping[str, float]] = detail.get('directions', {})
         self.loads = self._loads()
 
     @property
@@ -177,8 +178,8 @@ class SteadyFriction:
         """
         at = (speed, load, temperature)
         base, variance = self.torque(*at), np.zeros_like(speed)
-        own = self._detail.directions.get(_name(speed), {})
-        for name, std in self._detail.deviations.items():
+        own = self._directions.get(_name(speed), {})
+        for name, std in self._deviations.items():
             if own and name in ('F_S', 'offset'):
                 continue
             std = own.get({'F_C0': 'F_C_std', 'F_V1': 'F_V1_std'}.get(name, ''), std)
@@ -204,7 +205,7 @@ class SteadyFriction:
 
     def _in_direction(self, speed: FloatArray, raised: Mapping[str, float]) -> Arm:
         """Return the arm with the joint's parameters in the direction of the speeds, and some of them raised."""
-        model, j, own = self._arm.friction, self._joint, self._detail.directions.get(_name(speed), {})
+        model, j, own = self._arm.friction, self._joint, self._directions.get(_name(speed), {})
         if model is None or not (own or raised):
             return self._arm
         parameters = {name: values.copy() for name, values in model.parameters.items()}

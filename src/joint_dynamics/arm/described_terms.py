@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm.sample import TermConstants, term_torques
-from joint_dynamics.arm.term_columns import records_of
-from joint_dynamics.arm.terms import Term
+from joint_dynamics.arm.terms import Term, records_of
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled

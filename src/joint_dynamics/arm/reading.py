@@ -14,14 +14,12 @@
 
 """What each field of a dynamics description means for the arm.
 
-Each field is used, refused, or named with its joint in a remark. Fields that only document (provenance, deviations,
-ranges covered by data) are listed in `DOCUMENTATION`.
+Each field is used, refused, or named with its joint in a remark. Fields without effect on a torque (provenance,
+deviations, ranges covered by data) are listed in `DOCUMENTATION`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 
 #: N·m/rad of a joint whose transmission is not known: its deformation vanishes against every other quantity.
 RIGID = 1e15
-#: Fields that say where a number comes from or how good it is: no torque depends on them.
+#: Fields that say where a number comes from or how good it is, or that others read: no torque depends on them.
 DOCUMENTATION = frozenset(
     {
         'format',
@@ -49,31 +47,16 @@ DOCUMENTATION = frozenset(
         'inertial.base',
         'payload.std',
         'joints.friction.standard_deviations',
+        'joints.friction.directions',
         'joints.friction.range',
         'joints.friction.method',
         'joints.stiffness.standard_deviations',
         'joints.stiffness.method',
         'joints.terms.std',
+        'joints.gear_ratio',
+        'joints.temperature_range',
     }
 )
-
-
-@dataclass(frozen=True)
-class FrictionDetail:
-    """Uncertainty and direction dependence of the friction of one joint.
-
-    Attributes
-    ----------
-    deviations
-        standard deviation of its parameters, by name.
-    directions
-        `positive` and `negative` with F_C, F_V1 and, where measured, F_S of that direction alone, and their deviations
-        `<name>_std`; empty where the directions were not distinguished.
-
-    """
-
-    deviations: Mapping[str, float] = field(default_factory=dict)
-    directions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str, Any]:
@@ -91,17 +74,6 @@ def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str
     rotors = description.values('rotor_inertia', names, np.nan)
     stiff = np.array(['stiffness' in part for part in parts.values()])
     friction, rubs = _friction(description, names, remarks)
-    for name, part in parts.items():
-        if 'directions' in part.get('friction', {}):
-            remarks.append(
-                f'joints.{name}.friction.directions: not used; torques use the parameters of both directions together'
-            )
-        for key, why in (
-            ('gear_ratio', 'motor signals are reflected by the input settings'),
-            ('temperature_range', "the friction's T_min and T_max bound the temperature"),
-        ):
-            if key in part:
-                remarks.append(f'joints.{name}.{key}: not used, {why}')
     shares, lag = description.backlash_load(names)
     return {
         'robot': robot,
@@ -111,7 +83,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str
         'friction': friction,
         'friction_scale': description.scale(names),
         'friction_described': rubs,
-        'friction_details': tuple(_detail(description, name) for name in names),
+        'friction_details': tuple(part.get('friction', {}) for part in parts.values()),
         'stiffness': _stiffness(description, names, stiff, remarks),
         'stiffness_described': stiff,
         'damping': description.values('damping', names, 0.0),
@@ -230,23 +202,6 @@ def _friction(
         error = description.kinematic_error(names)
         maps = [error.for_joint(j) for j in range(len(names))]
     return FrictionModel.from_dicts(documents, maps), rubs
-
-
-def _detail(description: DynamicsDescription, name: str) -> FrictionDetail:
-    part = description.joint(name).get('friction', {})
-    directions = part.get('directions', {})
-    for side, own in directions.items() if isinstance(directions, Mapping) else [(None, directions)]:
-        numbers = isinstance(own, Mapping) and {'F_C', 'F_V1'} <= set(own)
-        if side not in ('positive', 'negative') or not numbers or not all(map(_is_number, own.values())):
-            raise JointDynamicsError(
-                f'arm: joints.{name}.friction.directions: expected positive and negative with numbers F_C and F_V1, '
-                f'found {str(directions)[:80]}'
-            )
-    return FrictionDetail(part.get('standard_deviations', {}), directions)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _stiffness(

@@ -26,15 +26,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from joint_dynamics.arm import sample as laws
-from joint_dynamics.arm.term_columns import FRICTION, Column, Motion, columns_along, needs_of, records_of
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.constants import Record
+from joint_dynamics.joint import MaxwellSlip
+from joint_dynamics.joint.constants import Record, blank
 from joint_dynamics.robot import RobotModel
 
 RELUCTANCE = 0.1  # independent share of an additional column's norm that gives it the weight of the others
@@ -48,6 +49,101 @@ MAX_EXPONENT = 9  # of a spring
 POWER_BEFORE_0_3 = re.compile(r'sign\(dq\) \* abs\(dq\)\*\*(\d+(?:\.\d+)?(?:e-?\d+)?)')
 SCALE_KEYS = ('T_0', 'tau_max')
 """What may stand beside the kind of a term."""
+
+
+@compiled
+def columns_along(
+    terms: Any, motion: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray], out: FloatArray
+) -> None:
+    """Write `column` of terms (k,) along a motion of one joint into out (k, samples).
+
+    motion: q, ω, s, H, τ_J, T, (samples,) each; H is what HYSTERESIS takes for s.
+    """
+    q, omega, s, H, load, temperature = motion
+    for k in range(len(terms)):
+        term = terms[k]
+        for i in range(len(q)):
+            direction = H[i] if term.kind == laws.HYSTERESIS else s[i]
+            out[k, i] = laws.column(term, q[i], omega[i], direction, load[i], temperature[i])
+
+
+LOADED = ('F_Cl', 'F_C1', 'load_gain', 'load_sign')
+WARM = ('F_T1', 'F_T2')
+FRICTION = ('F_T0', 'F_V2', 'F_V3', *LOADED[:2], *WARM, *LOADED[2:])
+"""Friction that one parameter scales, by its name (`sample`)."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The motion of one joint on which its terms depend, arrays (samples,).
+
+    Attributes
+    ----------
+    q
+        link side [rad].
+    dq
+        motor side [rad/s].
+    sign
+        direction of slip s; None: sgn(dq).
+    load
+        torque through the transmission, τ_J [N·m].
+    temperature
+        [°C].
+    slip
+        H of a hysteresis by its width [rad].
+
+    """
+
+    q: FloatArray
+    dq: FloatArray
+    sign: FloatArray | None = None
+    load: FloatArray | None = None
+    temperature: FloatArray | None = None
+    slip: Mapping[float, FloatArray] = field(default_factory=dict)
+
+    @property
+    def s(self) -> FloatArray:
+        """Direction of slip, in [−1, 1]."""
+        return np.sign(self.dq) if self.sign is None else self.sign
+
+
+class Column(NamedTuple):
+    """One column: `kind` and `order` of `sample`, the fields of its friction law."""
+
+    kind: int
+    law: tuple[tuple[str, float], ...] = ()
+    order: float = 0.0
+
+    @classmethod
+    def of_friction(cls, name: str, bounds: Mapping[str, float]) -> Column:
+        """Return the column of a parameter of `FRICTION`; bounds: T_0 [°C], tau_max [N·m]."""
+        kind = {'load_gain': laws.LOAD_GAIN, 'load_sign': laws.LOAD_SIGN}.get(name, laws.LAW)
+        return cls(kind, (*bounds.items(), *(((name, 1.0),) if kind == laws.LAW else ())))
+
+
+def records_of(columns: Sequence[Column]) -> Record:
+    """Return columns as the compiled laws take them, (k,) of `sample.TermConstants`, each with the parameter 1."""
+    records = np.zeros(len(columns), laws.TermConstants.dtype)
+    records['law'], records['value'] = blank(len(columns)), 1.0
+    for record, column in zip(records, columns, strict=True):
+        record['kind'], record['order'] = column.kind, column.order
+        for name, value in column.law:
+            record['law'][name] = value
+            record['warm'] |= name in WARM
+    return records
+
+
+def needs_of(name: str) -> frozenset[str]:
+    """Return the quantities that a term of `FRICTION` takes beside position and speed."""
+    return frozenset({'load'} if name in LOADED else {'temperature'} if name in WARM else ())
+
+
+def slip_of(theta: FloatArray, width: float) -> FloatArray:
+    """Return H (samples, n) in [−1, 1] of one operator per joint that slips after `width` [rad].
+
+    It is undeformed at the first sample. theta: (samples, n) [rad].
+    """
+    return MaxwellSlip(theta.shape[1], width, limits=[1.0], stiffness=[1.0]).run(theta)
 
 
 @dataclass(frozen=True)
@@ -105,10 +201,6 @@ class Term:
         """Whether it is a friction term: all but those of the position alone (springs, counterbalances, cables)."""
         return self.kind not in ('fourier', 'spring')
 
-    def values(self, q: FloatArray, dq: FloatArray, **known: Any) -> FloatArray:
-        """Return (columns, samples) for q, dq (samples,) [rad, rad/s]; `known`: the other fields of `Motion`."""
-        return self.of(Motion(q, dq, **known))
-
     def of(self, motion: Motion) -> FloatArray:
         """Return (columns, samples) for a motion.
 
@@ -116,7 +208,10 @@ class Term:
         """
         shape = motion.q.shape
         for name in self.needs:
-            motion.need(name)
+            if getattr(motion, name) is None:
+                raise JointDynamicsError(
+                    f'terms: expected a recording with {name} for a term that depends on it, found none'
+                )
         records = self._constants
         slip = motion.slip[self.width] if self.width is not None else motion.s
         given = (motion.q, motion.dq, motion.s, slip, motion.load, motion.temperature)
@@ -288,11 +383,9 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
             raise JointDynamicsError(f'terms: expected names of joints as text, found {joint!r}')
         for entry in entries if isinstance(entries, list) else [entries]:
             kinds = [kind for kind in entry if kind not in SCALE_KEYS] if isinstance(entry, Mapping) else []
-            if len(kinds) != 1:
+            if len(kinds) != 1 or kinds[0] not in (*KINDS, 'function'):
                 raise JointDynamicsError(
                     f'terms.{joint}: expected one of {", ".join(KINDS)} with its value, found {entry!r}'
                 )
-            if kinds[0] not in (*KINDS, 'function'):
-                raise JointDynamicsError(f'terms.{joint}: expected one of {", ".join(KINDS)}, found {kinds[0]!r}')
             terms.append(_term(joint, kinds[0], entry[kinds[0]], entry))
     return tuple(terms)

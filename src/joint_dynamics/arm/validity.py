@@ -29,8 +29,6 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 
-UNITS = {'speed': 'rad/s', 'load': 'N·m', 'temperature': '°C'}
-
 
 @dataclass(frozen=True)
 class Validity:
@@ -127,32 +125,16 @@ class RangeWatch:
 
     def notes(self) -> list[str]:
         """Return a note on each joint and quantity that left the range, without values, so that it stays the same."""
-        return [
-            f'{where}: {"above" if above else "below"} {limit:.3g} {unit}, friction is held at its value there'
-            for where, unit, limit, _, above in self._violations()
-        ]
-
-    def extent(self) -> list[str]:
-        """Return the notes with the extreme values reached."""
-        return [
-            f'{where}: friction is held at its value at {limit:.3g} {unit}, the motion goes to {most:.3g} {unit}'
-            + (f' ({most / limit:.2f} times)' if unit != UNITS['temperature'] and limit > 0 else '')
-            for where, unit, limit, most, _ in self._violations()
-        ]
-
-    def _violations(self) -> list[tuple[str, str, float, float, bool]]:
         limits = self._validity
         if limits is None:
             return []
-        violations = []
-        for key, most, limit, above in (
-            ('speed', self.seen[0], limits.speed, True),
-            ('load', self.seen[1], limits.load, True),
-            ('temperature', self.seen[2], limits.high, True),
-            ('temperature', self.seen[3], limits.low, False),
-        ):
-            for j in np.flatnonzero(most > limit if above else most < limit):
-                violations.append(
-                    (f'joints.{self._names[j]}.validity.{key}', UNITS[key], float(limit[j]), float(most[j]), above)
-                )
-        return violations
+        return [
+            f'joints.{self._names[j]}.validity.{key}: {side} {limit[j]:.3g} {unit}, friction is held at its value there'
+            for key, unit, side, beyond, limit in (
+                ('speed', 'rad/s', 'above', self.seen[0] > limits.speed, limits.speed),
+                ('load', 'N·m', 'above', self.seen[1] > limits.load, limits.load),
+                ('temperature', '°C', 'above', self.seen[2] > limits.high, limits.high),
+                ('temperature', '°C', 'below', self.seen[3] < limits.low, limits.low),
+            )
+            for j in np.flatnonzero(beyond)
+        ]

@@ -46,12 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
     parser.add_argument('--profile', choices=PROFILES, help='default: fourier, or what --config says')
     parser.add_argument('--joint', metavar='NAME', help='the joint of a profile that moves one')
-    parser.add_argument(
-        '--time-budget',
-        type=float,
-        metavar='S',
-        help='most seconds the search may take (fourier); by default its effort is counted, not timed',
-    )
     parser.add_argument('--seed', type=int, metavar='N', help='of the random numbers (fourier, bang-coast-bang)')
     add_config_argument(parser)
     parser.add_argument(
@@ -70,7 +64,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     config = load_config(args.config)
     settings = PlanSettings.from_config(config.get('excitation', {}), args.profile)
-    settings = with_options(settings, joint=args.joint, time_budget=args.time_budget, seed=args.seed)
+    settings = with_options(settings, joint=args.joint, seed=args.seed)
     model = load_robot(args.robot, config)
     folder = prepare_folder(args.out)
     with terminal.progress('searching; Ctrl-C ends it with the best motion so far') as show_line:

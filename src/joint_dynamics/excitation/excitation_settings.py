@@ -138,7 +138,7 @@ class ExcitationSettings(Settings):
     """An optimised Fourier series [L eq 20-21] and the search for it.
 
     The effort of the search is counted, not timed. The same seed gives the same result at any speed of the machine and
-    any number of processes, unless `time_budget` ends the search; the result then says so. A motion found with
+    any number of processes. A motion found with
     `samples_per_cycle` is assessed at ten times that; its margins do not depend on it.
 
     Attributes
@@ -170,19 +170,11 @@ class ExcitationSettings(Settings):
         none='the mean posture of the series, which is optimised too',
     )
     criterion: str = setting('condition_number', 'what is minimised', choices=CRITERIA)
-    information_weight: float = setting(
-        0.2,
-        'weight of −log det per parameter beside the log of the condition number, which ignores the size of signals',
-        lower=0,
-    )
     kinds: Sequence[str] = setting(KINDS, 'kinds of parameters in the regressor', choices=KINDS)
     starts: int = setting(8, 'most searches', lower=1, upper=10_000)
     candidates: int = setting(4, 'random motions; each search starts from the best', lower=1, upper=1000)
     patience: int = setting(3, 'searches in a row without gain, after which no further begins', lower=1, upper=10_000)
     seed: int = setting(0, 'seed of the random motions', lower=0)
-    time_budget: float | None = setting(
-        None, 'cap on the wall time of the search', 's', above=0, none='none', upper=1e6
-    )
     processes: int | None = setting(None, 'searches at the same time', lower=1, none='one per core', upper=1024)
     samples_per_cycle: int = setting(
         20, 'samples per period of the highest harmonic, while searching', lower=8, upper=100

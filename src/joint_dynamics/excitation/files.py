@@ -202,12 +202,6 @@ def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
 
 def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
     points = document['points']
-    for point in points:
-        for part in ('sec', 'nanosec'):
-            if type(point['time_from_start'][part]) is not int:
-                raise ValueError(
-                    f'a time_from_start.{part} of {point["time_from_start"][part]!r}, which is no whole number'
-                )
     time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
     keys = ('positions', 'velocities', 'accelerations')
     values = [

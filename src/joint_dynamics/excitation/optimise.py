@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The search for an exciting trajectory: several starts on all cores, limited by their number and not by the clock."""
+"""The search for an exciting trajectory: several starts on all cores, limited by their number."""
 
 from __future__ import annotations
 
-import logging
 import queue
 import time
 from collections.abc import Callable, Sequence
@@ -30,29 +29,23 @@ from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.regressor_gradient import compile_kernels
 from joint_dynamics.excitation.search import FeasibleMotion
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.python_process import Worker, cores
 from joint_dynamics.robot import RobotModel
 
-RESERVE = 1.0  # s before the end of the budget; the searches stop then and make their motions feasible
-GRACE_TIME = 1.0  # s after the budget, at which unfinished searches are ended
 POLL_PERIOD = 0.2  # s
 GAIN = 0.01  # smallest gain of merit that counts, about a share of the condition number
 # Reasons for the end of a search.
 ALL = 'all starts done'
 NOTHING_GAINED = 'nothing gained'
-TIME = 'time budget'
 INTERRUPTED = 'interrupted'
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Progress:
     """The state of a search."""
 
-    seconds: float  # since the call
     best: float | None  # value of the criterion of the best motion, never rising; None: no motion yet
     finished: int  # searches done
     starts: int  # most searches
@@ -85,8 +78,7 @@ class ExcitationResult:
     finished
         number of completed starts that count.
     ended
-        why the search ended: ALL, NOTHING_GAINED, TIME or INTERRUPTED; after the last two the motion is not
-        reproducible.
+        why the search ended: ALL, NOTHING_GAINED or INTERRUPTED; after the last the motion is not reproducible.
     history
         (seconds, value) each time a better motion was found; the value is that of the criterion
         (`ExcitationProblem.value`).
@@ -103,8 +95,8 @@ class ExcitationResult:
 
     @property
     def reproducible(self) -> bool:
-        """Whether the same seed gives the same motion on a machine of any speed, because no clock ended the search."""
-        return self.ended in (ALL, NOTHING_GAINED)
+        """Whether the same seed gives the same motion on a machine of any speed."""
+        return self.ended != INTERRUPTED
 
     @property
     def condition_number(self) -> float:
@@ -122,14 +114,14 @@ class Search:
     """Results so far: motions with their times [s], starts that are done, and the limits that prevented motions.
 
     A start counts unless the starts before it end the search, so that the result does not depend on their speed; all
-    count in a search that was `cut` by the clock or the user.
+    count in a search that was `cut` by the user.
     """
 
     starts: int
     patience: int
     arrivals: list[tuple[float, FeasibleMotion]] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
-    broken: dict[int, dict[str, float]] = field(default_factory=dict)
+    broken: dict[str, float] = field(default_factory=dict)
     cut: bool = False
 
     def enough(self) -> int:
@@ -204,11 +196,8 @@ def optimise(
     """
     settings = settings or ExcitationSettings()
     problem = ExcitationProblem(model, settings, earlier)  # refuses what does not fit, before any process is started
-    # A first search would spend a time budget of seconds on compiling.
-    compile_kernels(model)
     began = time.monotonic()
     state = Search(settings.starts, settings.patience)
-    budget = np.inf if settings.time_budget is None else settings.time_budget
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
     workers: list[Worker] = []
 
@@ -220,15 +209,12 @@ def optimise(
     try:
         for number in range(min(settings.processes or cores(), settings.starts)):
             workers.append(Worker('joint_dynamics.excitation.search:serve_search', into_inbox(number)))
-            workers[-1].send((model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
+            workers[-1].send((model, settings, earlier))
             workers[-1].send(next(waiting))
         busy = len(workers)
         while busy and ended == ALL:
-            if time.monotonic() - began > budget + GRACE_TIME:
-                ended = TIME
-                break
             if on_progress is not None:
-                on_progress(_progress(state, settings, time.monotonic() - began))
+                on_progress(_progress(state, settings))
             try:
                 number, message = inbox.get(timeout=POLL_PERIOD)
             except queue.Empty:
@@ -242,20 +228,16 @@ def optimise(
             if kind == 'motion':
                 state.arrivals.append((time.monotonic() - began, content))
             elif kind == 'infeasible':
-                state.broken[len(state.done)] = content
+                state.broken = content
             elif kind == 'done':
-                in_time = time.monotonic() - began < budget - RESERVE
-                if in_time:
-                    state.done.add(content)
+                state.done.add(content)
                 if state.complete and len(state.done) < settings.starts:
                     ended = NOTHING_GAINED
-                start = next(waiting, None) if in_time else None
+                start = next(waiting, None)
                 if start is None:
                     busy -= 1
                 else:
                     workers[number].send(start)
-        if ended == ALL and len(state.done) < settings.starts:
-            ended = TIME
     except KeyboardInterrupt:
         if not state.arrivals:
             raise
@@ -263,32 +245,27 @@ def optimise(
     finally:
         for worker in workers:
             worker.close()
-    state.cut = ended in (TIME, INTERRUPTED)
+    state.cut = ended == INTERRUPTED
     finished = sum(start < state.enough() for start in state.done)
-    if ended == TIME:
-        told = 'excitation: the time budget of %g s ended the search after %d of %d starts'
-        _LOG.warning(told, budget, finished, settings.starts)
     return _result(problem, state, finished, ended, began)
 
 
-def _progress(state: Search, settings: ExcitationSettings, seconds: float) -> Progress:
+def _progress(state: Search, settings: ExcitationSettings) -> Progress:
     best, done = state.best(), len(state.done)
     if best is None:
-        return Progress(seconds, None, done, settings.starts, criterion=settings.criterion)
+        return Progress(None, done, settings.starts, criterion=settings.criterion)
     trajectory, condition = best.trajectory.repeated(settings.repeats), best.assessment.condition_number
-    return Progress(seconds, best.value, done, settings.starts, trajectory, condition, settings.criterion)
+    return Progress(best.value, done, settings.starts, trajectory, condition, settings.criterion)
 
 
 def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str, began: float) -> ExcitationResult:
     settings = problem.settings
     best, before = state.best(), state.best(random=True)
     if best is None or before is None:
-        broken = next(iter(state.broken.values()), {})
-        worst_first = sorted(broken.items(), key=lambda item: item[1])
+        worst_first = sorted(state.broken.items(), key=lambda item: item[1])
         reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in worst_first)
-        where = f'in {settings.starts} starts' if settings.time_budget is None else f'within {settings.time_budget:g} s'
         raise JointDynamicsError(
-            f'excitation: expected a motion that keeps every limit, found none {where}'
+            f'excitation: expected a motion that keeps every limit, found none in {settings.starts} starts'
             + (f'; still exceeded: {reason}' if reason else '')
         )
     trajectory = best.trajectory.repeated(settings.repeats)

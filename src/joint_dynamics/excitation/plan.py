@@ -38,6 +38,7 @@ NO_FLOOR = (
     'no floor is set, so the arm may hit its table: set limits.floor (needs collision geometry), or limits.height '
     'of the end-effector'
 )
+GONE = ('weights', 'time_budget', 'information_weight')  # settings of a search that 0.2 had
 KEYS = ('profile', 'limits', 'posture', 'rate', 'condition_limit', *NAMES)
 
 
@@ -77,10 +78,11 @@ class PlanSettings(Settings):
         kind = ExcitationSettings if name == FOURIER else PROFILES[name]
         known = [key for key in declarations(kind) if key not in ('limits', 'posture')]
         options = section.get(name) or {}
-        if isinstance(options, Mapping) and ('weights' in options or options.get('criterion') == 'weighted_blocks'):
+        gone = set(GONE) & set(options) if isinstance(options, Mapping) else set()
+        if gone:
             raise JointDynamicsError(
-                f'{cls.SECTION}.{name}: expected no weighted_blocks and no weights since 0.3.0: use'
-                ' `criterion: condition_number` or `criterion: log_det`'
+                f'{cls.SECTION}.{name}: expected no {" and ".join(GONE)} since 0.3.0, found {", ".join(sorted(gone))}:'
+                ' use `criterion: condition_number` or `log_det`, and fewer `starts` for a shorter search'
             )
         return settings.replaced(options=check_keys(options, known, f'{cls.SECTION}.{name}'))
 

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.constraint import EXAMINED, LIMIT_TOLERANCE, Constraint, excess, motion_margins
+from joint_dynamics.excitation.constraint import LIMIT_TOLERANCE, Constraint, excess, motion_margins
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
@@ -37,24 +37,33 @@ from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 from joint_dynamics.robot import RobotModel
 
 LONGEST_DELAY = 0.5  # s, greatest delay of the robot behind the motion
-SAME = (
-    1e-3  # rad, distance within which two delays fit a measured posture alike; resolution of encoder and position loop
-)
+# rad, distance within which two delays fit a measured posture alike; resolution of encoder and position loop
+SAME = 1e-3
 SHORTEST = 0.1  # s, shortest time in which a robot is held
 
 
-def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, float]:
-    """Return the delay [s] of a robot at q (n,) [rad] behind the motion at time `at` [s], and its distance [rad].
+def delay_of(
+    trajectory: Trajectory, at: float, q: ArrayLike, longest: float = LONGEST_DELAY
+) -> tuple[float, FloatArray]:
+    """Return the delay [s] of a robot behind a motion, and the distance of each joint from it (n,) [rad].
 
-    The delay is the shortest from 0 to 0.5 s whose distance is at most 1.5 times the smallest plus 1 mrad: where the
-    motion is slow, every delay fits, and it is 0.
+    A reported position lags behind the command. The delay is the shortest up to `longest` whose distance is at most 1.5
+    times the smallest plus 1 mrad: where the motion is slow, every delay fits, and it is 0. The distance is that at the
+    best-fitting delay.
+
+    Parameters
+    ----------
+    trajectory, at
+        the commanded motion, and the time on it [s].
+    q
+        (n,) [rad], reported position.
+    longest
+        s, greatest delay.
     """
-    delays = np.linspace(0.0, LONGEST_DELAY, 101)
-    apart = np.abs(
-        trajectory.position(np.clip(at - delays, 0.0, trajectory.duration)) - np.asarray(q, dtype=float)
-    ).max(axis=1)
-    enough = int(np.argmax(apart <= 1.5 * apart.min() + SAME))
-    return float(delays[enough]), float(apart[enough])
+    delays = np.linspace(0.0, longest, 101)
+    apart = np.abs(trajectory.position(at - delays) - np.asarray(q, dtype=float))
+    worst = apart.max(axis=1)
+    return float(delays[np.argmax(worst <= 1.5 * worst.min() + SAME)]), apart[worst.argmin()]
 
 
 def come_to_rest(q: ArrayLike, dq: ArrayLike, acceleration: ArrayLike) -> tuple[FloatArray, float]:
@@ -98,28 +107,6 @@ class Reordered(Trajectory):
         """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`."""
         return self._trajectory.derivative_bounds(inside)[:, self._order]
 
-    def without_repetition(self) -> Trajectory:
-        """Return the shortest motion through the same states."""
-        return Reordered(self._trajectory.without_repetition(), self.joint_names)
-
-
-def distance_from(trajectory: Trajectory, at: float, q: ArrayLike) -> FloatArray:
-    """Return the distance of each joint from the trajectory, (n,) [rad].
-
-    A robot's reported position lags behind its command; the distance is that at the best-fitting delay up to 0.3 s.
-
-    Parameters
-    ----------
-    trajectory
-        the commanded motion.
-    at
-        time on it [s].
-    q
-        (n,) [rad], reported position.
-    """
-    apart = np.abs(trajectory.position(at - np.linspace(0.0, ANSWER_DELAY, 7)) - np.asarray(q, dtype=float))
-    return apart[apart.max(axis=1).argmin()]
-
 
 class Playback:
     """Plays one motion on one robot.
@@ -156,7 +143,7 @@ class Playback:
         self.limits = MotionLimits.of(model, settings)
         self._constraints: list[Constraint] = all_constraints(model, settings)
         self._approach = approach
-        self._refuse(Reordered(trajectory, model.joint_names), 'trajectory')
+        self._refuse(Reordered(trajectory.without_repetition(), model.joint_names), 'trajectory')
         if repeats > 1:
             trajectory = (
                 trajectory.repeated(repeats * trajectory.basis.repeats)
@@ -178,12 +165,8 @@ class Playback:
             return
         worst = min(broken, key=lambda one: margins[one.kind] if np.isfinite(margins[one.kind]) else -np.inf)
         with np.errstate(all='ignore'):
-            if np.isfinite(margins[worst.kind]):
-                words = excess(self._model, trajectory, worst, margins[worst.kind])
-            else:
-                words = f'{worst.kind} that is no number'
-            where = self.limits.worst(self._model.joint_names, trajectory.sample(EXAMINED / trajectory.duration))
-        raise JointDynamicsError(f'{name}: expected one within the limits, found {words}{where and f"; {where}"}')
+            words = excess(self._model, trajectory, worst, margins[worst.kind])
+        raise JointDynamicsError(f'{name}: expected one within the limits, found {words}')
 
     def refuse_samples(self, samples: MotionSamples) -> None:
         """Check samples that are about to be sent.

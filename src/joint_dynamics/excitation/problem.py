@@ -26,20 +26,11 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.assessment import (
-    CRITERION_FUNCTIONS,
-    Assessment,
-    assess,
-    keeps,
-    margins_of,
-    with_information,
-)
-from joint_dynamics.excitation.collision import Clearance
-from joint_dynamics.excitation.constraint import Constraint, motion_margins, within_limits
-from joint_dynamics.excitation.constraints import make_constraints
+from joint_dynamics.excitation.assessment import CRITERION_FUNCTIONS, Assessment, assess, keeps, margins_of
+from joint_dynamics.excitation.collision import Clearance, has_geometry
+from joint_dynamics.excitation.constraint import Constraint, make_constraints, motion_margins, within_limits
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
-from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.trajectory import Trajectory
@@ -47,7 +38,6 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings.base import per_joint
 
 OVERSAMPLING = 10  # samples of the assessment per sample of the search
-EARLIER_SAMPLES = 10_000  # at which the information of an earlier motion is evaluated, whatever its length
 SEARCH_SLACK = 0.01  # share of a limit kept at the samples, for the time between them
 SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))  # factors tried until a motion keeps every limit: 1, 0.998, … 0.67
 SIGN_SPEED = 0.03  # rad/s over which the Coulomb column changes sign in the search; the result has the sign itself
@@ -87,10 +77,7 @@ class ExcitationProblem:
         self.constraints = all_constraints(model, settings.limits)
         base = model.base_parameters(settings.kinds)
         self._columns = model.columns(settings.kinds)[base.independent]
-        self._criterion = with_information(
-            CRITERION_FUNCTIONS[settings.criterion],
-            0.0 if settings.criterion == 'log_det' else settings.information_weight,
-        )
+        self._criterion = CRITERION_FUNCTIONS[settings.criterion]
         self.posture = self._posture(settings.posture)
         self.basis = FourierBasis(settings.period, settings.harmonics, 1, settings.ramp_time, self.posture is None)
         self.times = np.linspace(0.0, self.basis.duration, self._count(1) + 1)
@@ -112,8 +99,7 @@ class ExcitationProblem:
         self._known, self._known_samples = np.zeros((len(self._columns), len(self._columns))), 0
         for one in earlier:
             times = self.check_times(one)
-            few = times[:: max(1, len(times) // EARLIER_SAMPLES)]
-            self._known += len(times) / len(few) * assess(model, one, few, (), settings.kinds).information
+            self._known += assess(model, one, times, (), settings.kinds).information
             self._known_samples += len(times)
 
     def _posture(self, given: Sequence[float] | Mapping[str, float] | None) -> FloatArray | None:

@@ -158,24 +158,11 @@ PROFILES: dict[str, type[Profile]] = {
     'trapezoids': Trapezoids,
     'waypoints': Waypoints,
 }
-STEP = 0.005  # rad, greatest way of any joint between two samples of a check
+RATE = 100.0  # Hz, at which the excitation by a profile is assessed
+FEW_RATE = 5.0  # Hz, at which most draws that break a limit of the whole arm are seen to
 LIMIT_MARGIN = 1e-6  # share of every joint's limits kept free, so that rounding does not exceed them
 DRAWS = 20  # random motions for each reach
 REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the distances of a bang-coast-bang
-
-
-def check_times(trajectory: PiecewiseTrajectory) -> FloatArray:
-    """Return times [s] to evaluate a motion at.
-
-    No joint moves more than 5 mrad between them, and both sides of every knot are included.
-    """
-    knots = trajectory.knots
-    speed = np.abs(trajectory.motion(knots)[1]).max(axis=0)
-    pieces = []
-    for begin, end, fastest in zip(knots[:-1], knots[1:], np.maximum(speed[:-1], speed[1:]), strict=True):
-        count = int(np.ceil((end - begin) * max(fastest / STEP, 10.0)))
-        pieces.append(np.linspace(begin, np.nextafter(end, begin), count + 1))
-    return np.append(np.concatenate(pieces), knots[-1])
 
 
 def make_profile(
@@ -228,7 +215,7 @@ def make_profile(
 
 def checked(model: RobotModel, trajectory: PiecewiseTrajectory, constraints: list[Constraint]) -> Assessment:
     """Return the assessment of a motion; raise JointDynamicsError when it may break a limit."""
-    assessment = assess(model, trajectory, check_times(trajectory), constraints, KINDS)
+    assessment = assess(model, trajectory, trajectory.sample(RATE).time, constraints, KINDS)
     if not assessment.feasible:
         kind, margin = assessment.worst
         words = excess(model, trajectory, next(one for one in constraints if one.kind == kind), margin)
@@ -247,9 +234,7 @@ def _drawn(
             trajectory = replace(profile, reach=reach * profile.reach, seed=profile.seed + draw).build(
                 model, limits, posture
             )
-            # most of what breaks a limit of the whole arm does so at a few samples already
-            if keeps(model, trajectory, check_times(trajectory)[::20], constraints[3:]) and within_limits(
-                model, trajectory, constraints
-            ):
+            few = trajectory.sample(FEW_RATE).time
+            if keeps(model, trajectory, few, constraints[3:]) and within_limits(model, trajectory, constraints):
                 return trajectory
     return trajectory

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,10 +39,6 @@ CORRECTIONS = 3  # at most
 MEMORY = 30  # corrections of L-BFGS
 ATTEMPTS = 100  # random motions that are tried
 RANDOM_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)  # factors of a random motion, tried until one keeps every limit
-
-
-class OutOfTime(Exception):
-    """The deadline passed during the search."""
 
 
 class NoMotionFound(Exception):
@@ -117,8 +112,8 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
     raise NoMotionFound({kind: margin for kind, margin in margins.items() if not margin >= 0})
 
 
-def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[FeasibleMotion], None]) -> None:
-    """Run one start until `deadline` (of time.monotonic) and report every motion that improves on the last.
+def search(problem: ExcitationProblem, start: int, report: Callable[[FeasibleMotion], None]) -> None:
+    """Run one start and report every motion that improves on the last.
 
     Several random motions are improved a little, the best of them fully. The random numbers depend
     only on the seed and on `start`, not on the process. Raises NoMotionFound when no initial motion keeps the limits.
@@ -131,22 +126,20 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
         if trajectory is None:
             trajectory = repaired_trajectory(problem, rng)
         report(_assessed(problem, start, -1, trajectory))
-        x, value, in_time = _descend(problem, problem.unknowns(trajectory), STAGES[0], deadline)
+        x, value = _descend(problem, problem.unknowns(trajectory), STAGES[0])
         if best is None or value < best[0]:
             best = value, x
             _report_feasible(problem, start, 0, x, report)
-        if not in_time:
-            return
         if rare:
             break
     assert best is not None
     x = best[1]
     reserve = {kind: SAMPLE_SLACK + lost for kind, lost in problem.lost_between(x)[0].items()}
     for number, stage in enumerate((*STAGES[1:], *[CORRECTION] * CORRECTIONS), start=1):
-        x, _, in_time = _descend(problem, x, stage, deadline, reserve)
+        x, _ = _descend(problem, x, stage, reserve)
         _report_feasible(problem, start, number, x, report)
         lost, missing = problem.lost_between(x)
-        if not in_time or (number >= len(STAGES) - 1 and not any(missing.values())):
+        if number >= len(STAGES) - 1 and not any(missing.values()):
             return
         reserve = {
             kind: max(SAMPLE_SLACK + lost[kind], reserve[kind] + SLACK_GROWTH * short if short else 0.0)
@@ -168,55 +161,45 @@ def _report_feasible(
         report(_assessed(problem, start, stage, trajectory))
 
 
-def _minimum(objective: Callable[..., tuple[float, FloatArray]], x: FloatArray, keep: Any = None, **most: int) -> Any:
+def _minimum(objective: Callable[..., tuple[float, FloatArray]], x: FloatArray, **most: int) -> Any:
     """Minimise `objective`, which returns its gradient too, by a quasi-Newton method; most: evaluations."""
     options = {'maxcor': MEMORY, **most}
-    return scipy.optimize.minimize(objective, x, jac=True, method='L-BFGS-B', callback=keep, options=options)
+    return scipy.optimize.minimize(objective, x, jac=True, method='L-BFGS-B', options=options)
 
 
 def _descend(
     problem: ExcitationProblem,
     x: FloatArray,
     stage: tuple[float, float, int],
-    deadline: float,
     reserve: Mapping[str, float] | None = None,
-) -> tuple[FloatArray, float, bool]:
-    """Minimise one stage from x; return the point, its value and whether the stage came to its end before the deadline.
+) -> tuple[FloatArray, float]:
+    """Minimise one stage from x; return the point and its value.
 
     reserve: slacks to keep at the samples, see ExcitationProblem.objective.
     """
     sharpness, penalty, iterations = stage
-    last = [x.copy()]
-
-    def objective(point: FloatArray) -> tuple[float, FloatArray]:
-        if time.monotonic() > deadline:
-            raise OutOfTime
-        return problem.objective(point, sharpness, penalty, reserve=reserve)
-
-    def keep(point: FloatArray) -> None:
-        last[0] = point.copy()
-
-    try:
-        result = _minimum(objective, x, keep, maxiter=iterations, maxfun=2 * iterations)
-    except OutOfTime:
-        return last[0], np.inf, False
-    return result.x, float(result.fun), True
+    result = _minimum(
+        lambda point: problem.objective(point, sharpness, penalty, reserve=reserve),
+        x,
+        maxiter=iterations,
+        maxfun=2 * iterations,
+    )
+    return result.x, float(result.fun)
 
 
 def serve_search() -> None:
     """Search in a process of its own, for `optimise`, whose linear algebra runs on one thread: several times faster.
 
-    Read (model, settings, seconds left, earlier motions), then the numbers of starts to run. Messages out:
-    ('motion', Found), ('infeasible', {kind of limit: margin}), ('done', start).
+    Read (model, settings, earlier motions), then the numbers of starts to run. Messages out: ('motion', Found),
+    ('infeasible', {kind of limit: margin}), ('done', start).
     """
     receive, send = serve()
-    model, settings, seconds, earlier = receive()
-    deadline = time.monotonic() + seconds
+    model, settings, earlier = receive()
     problem = ExcitationProblem(model, settings, earlier)
     while True:
         start = receive()
         try:
-            search(problem, start, deadline, lambda better: send(('motion', better)))
+            search(problem, start, lambda better: send(('motion', better)))
         except NoMotionFound as error:
             send(('infeasible', error.broken))
         send(('done', start))

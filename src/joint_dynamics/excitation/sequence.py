@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.proof import largest
-from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.excitation.trajectory import Trajectory, largest
 from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial
 
 SAME_POSTURE = 1e-3
@@ -138,11 +137,6 @@ class Succession(Trajectory):
         for here, begin, part in self._of(inside):
             bounds[:, :, here] = part.derivative_bounds(np.clip(inside[here] - begin, 0.0, part.duration))
         return bounds
-
-    def without_repetition(self) -> Trajectory:
-        """Return the succession of its distinct parts, each without repetition."""
-        motions = [part.without_repetition() for part in dict.fromkeys(self._motions)]
-        return self if motions == self._motions else Succession(motions)
 
 
 BRAKING = 2.0  # times the allowed acceleration that a braking may take

@@ -12,21 +12,28 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Trajectories: motions of all joints that can be evaluated at any time.
+"""Trajectories: motions of all joints that can be evaluated at any time, and their largest values between samples.
 
+On an interval of length h, a twice differentiable f differs from the chord between its ends by at most h²/8 max|f″|,
+by Taylor's formula from the extreme of the difference to the nearer end. Hence, on a grid of step h,
+
+    max |f(t)| ≤ max_k |f(t_k)| + h²/8 max |f″|.
+
+Here f is position, speed or acceleration; `Trajectory.derivative_bounds` bounds f″ by the coefficients of the motion.
 The test profiles consist of pieces of constant acceleration, separate for every joint.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.excitation_settings import MAX_DURATION
 
@@ -155,6 +162,55 @@ class Trajectory(ABC):
             for begin, end, n in zip(knots[:-1], knots[1:], count.tolist(), strict=True)
         ]
         return self.states(np.unique(np.round(np.concatenate([*time, knots[-1:]]) * 1e9)) * 1e-9)
+
+
+MAX_SAMPLES = 2_000_000  # of one proof; beyond it the steps are longer, and the bound is farther from the true peak
+BLOCK = 1000  # samples evaluated at once
+
+
+class Samples(NamedTuple):
+    """Times [s] of a motion, (samples,) each, both sides of every knot included."""
+
+    time: FloatArray
+    inside: FloatArray  # s, a time in the same piece between two knots, which selects the side of a jump
+    piece: IntArray  # number of that piece
+
+
+def samples(knots: FloatArray, count: IntArray) -> Iterator[Samples]:
+    """Yield blocks of samples that divide every piece between two knots into `count` (pieces,) equal steps."""
+    begin, length, middle = knots[:-1], np.diff(knots), (knots[:-1] + knots[1:]) / 2
+    first = np.concatenate([[0], np.cumsum(count + 1)])
+    for start in range(0, int(first[-1]), BLOCK):
+        sample = np.arange(start, min(start + BLOCK, int(first[-1])))
+        piece = np.searchsorted(first, sample, side='right') - 1
+        share = (sample - first[piece]) / count[piece]
+        yield Samples(begin[piece] + length[piece] * share, middle[piece], piece)
+
+
+def largest(trajectory: Trajectory, order: int, centre: FloatArray, scale: FloatArray, tolerance: float) -> FloatArray:
+    """Return a bound of |f − centre| / scale over the whole motion for every joint, (n,), NaN where f is.
+
+    Parameters
+    ----------
+    order
+        0: f is the position, 1: speed, 2: acceleration.
+    centre, scale
+        (n,) each.
+    tolerance
+        how far a bound may lie above the true peak; it sets the step.
+    """
+    knots = trajectory.knots
+    length = np.diff(knots)
+    bend = trajectory.derivative_bounds(knots[:-1] + length / 2)[order + 1] / scale[:, None]
+    steps = np.nan_to_num(length * np.sqrt(bend.max(axis=0) / (8 * tolerance)), posinf=MAX_SAMPLES)
+    count = np.maximum(1, np.ceil(steps * min(1.0, MAX_SAMPLES / max(steps.sum(), 1.0)))).astype(int)
+    missed = (length / count) ** 2 / 8 * bend
+    found = np.zeros(trajectory.n)
+    for part in samples(knots, count):
+        values = trajectory.one_sided(part.time, part.inside)[order]
+        reached = np.abs(values - centre[:, None]) / scale[:, None] + missed[:, part.piece]
+        found = np.maximum(found, reached.max(axis=1))
+    return found
 
 
 SAME_TIME = 1e-9

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
-from joint_dynamics.excitation.constraints import TorqueBound
+from joint_dynamics.excitation.constraint import TorqueBound
 from joint_dynamics.excitation.limits import MotionLimits, end_effector_frame
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints

@@ -24,8 +24,8 @@ from scipy.spatial import ConvexHull
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.collision import FLOOR, CollisionBodies, coal, has_geometry
 from joint_dynamics.excitation.excitation_settings import LimitSettings
-from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies, coal, has_geometry
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.robot import RobotModel
 

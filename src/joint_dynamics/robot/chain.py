@@ -251,10 +251,6 @@ class RigidBody:
         """Return C(q, q̇) q̇ + g(q) [N·m], (n,)."""
         return self._tree.torques(pinocchio.nonLinearEffects(self.model, self._data, *self._at(q, dq))).copy()
 
-    def coriolis_matrix(self, q: FloatArray, dq: FloatArray) -> FloatArray:
-        """Return C(q, q̇), (n, n), such that Ṁ − 2C is skew (Christoffel symbols)."""
-        return self._tree.folded(pinocchio.computeCoriolisMatrix(self.model, self._data, *self._at(q, dq)).copy())
-
     def last_link_regressor(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
         """Return the columns (n, 10) of the last joint's link: mass, first moments, xx xy yy xz yz zz of its frame."""
         rows = pinocchio.computeJointTorqueRegressor(self.model, self._data, *self._at(q, dq, ddq))

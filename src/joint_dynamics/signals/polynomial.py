@@ -93,6 +93,7 @@ class PiecewisePolynomial:
     def __init__(self, time: ArrayLike, coefficients: FloatArray):
         self.time = np.asarray(time, dtype=float)
         self.coefficients = coefficients
+        self._known: dict[int, FloatArray] = {}  # coefficients of derivatives that were asked for
 
     @classmethod
     def hermite(cls, time: FloatArray, values: Sequence[FloatArray]) -> PiecewisePolynomial:
@@ -122,10 +123,12 @@ class PiecewisePolynomial:
 
     def _derivative(self, order: int) -> FloatArray:
         """Return the coefficients of a derivative, (segments, powers, n)."""
-        powers = self.coefficients.shape[1]
-        if order >= powers:
-            return np.zeros_like(self.coefficients[:, :1])
-        return self.coefficients[:, order:] * np.array([perm(p, order) for p in range(order, powers)])[:, None]
+        if order not in self._known:
+            powers = self.coefficients.shape[1]
+            factors = np.array([perm(p, order) for p in range(order, powers)])[:, None]
+            part = self.coefficients[:, order:] * factors if order < powers else 0.0 * self.coefficients[:, :1]
+            self._known[order] = part
+        return self._known[order]
 
     def bernstein(self, order: int) -> FloatArray:
         """Return the Bernstein coefficients of a derivative, (segments, degree + 1, n), between which it stays."""

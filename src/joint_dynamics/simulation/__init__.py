@@ -27,11 +27,9 @@ The first simulation of an installation compiles the plant (about ten seconds) a
 
 from joint_dynamics.simulation.controllers import CONTROLLERS, Controllers, play, record, recording_of
 from joint_dynamics.simulation.drives import Drives, plausible_drives
-from joint_dynamics.simulation.links import Payload
-from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
-from joint_dynamics.simulation.plant import Energy
+from joint_dynamics.simulation.rigid_body import Payload
 from joint_dynamics.simulation.robot import FlexibleJointRobot, Pace, initial_posture, ur5e_description, ur5e_urdf
-from joint_dynamics.simulation.simulation_settings import SimulationSettings
+from joint_dynamics.simulation.simulation_settings import ModelErrors, Sensors, SimulationSettings
 from joint_dynamics.simulation.trajectory import Command, Reference, Samples, TrajectoryPoints
 from joint_dynamics.simulation.truth import Truth
 
@@ -40,7 +38,6 @@ __all__ = [
     'Command',
     'Controllers',
     'Drives',
-    'Energy',
     'FlexibleJointRobot',
     'ModelErrors',
     'Pace',

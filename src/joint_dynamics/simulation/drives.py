@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.records import KernelRecord
-from joint_dynamics.simulation.model_errors import ModelErrors
+from joint_dynamics.simulation.simulation_settings import ModelErrors
 from joint_dynamics.simulation.transmission import four_operators, fourier_tables, smooth_operators, travel_tables
 
 
@@ -266,10 +266,6 @@ class JointState(KernelRecord):
     motor_speed: float  # rad/s
 
 
-#: Works that the energy audit integrates, in the order of `PlantState.work`; the last is booked when a setting jumps.
-MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, SETTINGS = range(6)
-
-
 class PlantConstants(NamedTuple):
     """Constants: `joints` (n,) records, `maps` (n, nodes, 6), `radius` and `weight` (M,) of the hysteresis."""
 
@@ -280,12 +276,11 @@ class PlantConstants(NamedTuple):
 
 
 class PlantState(NamedTuple):
-    """State, changed in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (6,) [J]."""
+    """State, changed in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H."""
 
     motion: FloatArray
     joints: NDArray[Any]
     play: FloatArray
-    work: FloatArray
 
 
 def pack(drives: Drives) -> PlantConstants:
@@ -305,4 +300,4 @@ def rest(n: int, operators: int, temperature: float) -> PlantState:
     joints = JointState.filled(n).view(np.recarray)
     for name in ('winding', 'gear', 'sensed'):
         joints[name] = temperature
-    return PlantState(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))), np.zeros(6))
+    return PlantState(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))))

@@ -33,7 +33,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined
-from joint_dynamics.simulation.drives import COGGING, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
+from joint_dynamics.simulation.drives import ERROR, TRAVEL, WIDTH
 from joint_dynamics.simulation.rigid_body import forward_dynamics
 from joint_dynamics.simulation.transmission import bristle, hysteresis, locate, lookup
 
@@ -209,18 +209,10 @@ def joint_torques(
 
 @inlined
 def rates(
-    links: Any,
-    plant: Any,
-    state: Any,
-    derivative: FloatArray,
-    power: FloatArray,
-    heat: FloatArray,
-    load: FloatArray,
-    work: Any,
+    links: Any, plant: Any, state: Any, derivative: FloatArray, heat: FloatArray, load: FloatArray, work: Any
 ) -> None:
-    """Fill `derivative` (4, n) of state.motion, `power` (6,) and `heat` (n,) of gears [W], `load` (n,) [N·m]."""
+    """Fill `derivative` (4, n) of state.motion, `heat` (n,) of gears [W], `load` (n,) [N·m]."""
     motion = state.motion
-    power[:] = 0.0
     for j in range(heat.size):
         c, joint = plant.joints[j], state.joints[j]
         q, dq, theta, omega = motion[0, j], motion[1, j], motion[2, j], motion[3, j]
@@ -235,13 +227,7 @@ def rates(
         derivative[2, j] = omega
         derivative[3, j] = (motor + cogging - f - lever * torque) / c.rotor_inertia
         load[j] = torque + joint.external
-        burnt = c.damping * rate * rate
-        power[MOTOR] += motor * omega
-        power[COGGING] += cogging * omega
-        power[EXTERNAL] += joint.external * dq
-        power[FRICTION] += f * omega
-        power[DAMPING] += burnt
-        heat[j] = f * omega + burnt
+        heat[j] = f * omega + c.damping * rate * rate
     forward_dynamics(links, motion[0], motion[1], load, derivative[1], work)
 
 
@@ -254,23 +240,3 @@ def unwind(c: Any, joint: Any, phi: float) -> float:
     moved = beyond - min(max(beyond, -c.slip_range), c.slip_range)
     joint.wind += moved
     return (1.0 - c.wear_stiffness * joint.wear) * c.slip_stiffness * c.slip_range * abs(moved)
-
-
-@inlined
-def spring_energy(plant: Any, state: Any) -> float:
-    """Return the energy of all springs [J]."""
-    total = 0.0
-    for j in range(state.joints.size):
-        c, joint = plant.joints[j], state.joints[j]
-        phi = deformation(c, plant.maps[j], joint, state.motion[0, j], state.motion[2, j], state.motion[3, j])[0]
-        square = phi * phi
-        energy = square * (0.5 * c.stiffness + square * (0.25 * c.stiffness_cubic + square * c.stiffness_quintic / 6.0))
-        if c.windup > 0.0:
-            # ln cosh without overflow
-            x = abs(phi / c.windup_range)
-            energy -= c.windup * c.windup_range**2 * (x + np.log1p(np.exp(-2.0 * x)) - np.log(2.0))
-        if c.slip_stiffness > 0.0:
-            stop = min(max(phi - joint.wind, -c.slip_range), c.slip_range)
-            energy += 0.5 * c.slip_stiffness * stop * stop
-        total += (1.0 - c.wear_stiffness * joint.wear) * energy
-    return total

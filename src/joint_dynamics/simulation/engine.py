@@ -27,14 +27,12 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined
-from joint_dynamics.simulation.drives import DAMPING, SETTINGS
 from joint_dynamics.simulation.dynamics import (
     deformation,
     joint_torques,
     lost_motion_share,
     rates,
     sliding,
-    spring_energy,
     temperature_effect,
     unwind,
 )
@@ -108,18 +106,13 @@ def _command(
 
 @inlined
 def _settings(plant: Any, state: Any, period: float) -> None:
-    """Let the lost motion shrink under load and wear approach its goal.
-
-    The audit books the resulting change of the springs' energy.
-    """
-    before = spring_energy(plant, state)
+    """Let the lost motion shrink under load and wear approach its goal."""
     for j in range(state.joints.size):
         c, joint = plant.joints[j], state.joints[j]
         joint.lash_gain = lost_motion_share(c.lash_law, joint.load / c.lash_load)
         step = joint.wear_rate * period
         joint.wear += min(max(joint.wear_goal - joint.wear, -step), step)
         joint.temperature_effect = temperature_effect(c, joint.gear)
-    state.work[SETTINGS] += spring_energy(plant, state) - before
 
 
 @inlined
@@ -140,14 +133,13 @@ def _warm(plant: Any, state: Any, heat: FloatArray, ambient: float, period: floa
 def runge_kutta(
     links: Any, plant: Any, state: Any, step: float, heat: FloatArray, scratch: FloatArray, work: Any
 ) -> None:
-    """Advance state.motion, the plays and the audit by one step of classical Runge-Kutta [s].
+    """Advance state.motion and the plays by one step of classical Runge-Kutta [s].
 
     Add the gears' losses to `heat` (n,) [J].
     """
     n = heat.size
     start, slope, total = scratch[0:4], scratch[4:8], scratch[8:12]
     burnt, load = scratch[12], scratch[13]
-    power = np.empty(6)
     motion = state.motion
     for i in range(4):
         for j in range(n):
@@ -155,15 +147,13 @@ def runge_kutta(
             total[i, j] = 0.0
     for stage in range(4):
         share = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
-        rates(links, plant, state, slope, power, burnt, load, work)
+        rates(links, plant, state, slope, burnt, load, work)
         ahead = step if stage == 2 else 0.5 * step
         for i in range(4):
             for j in range(n):
                 total[i, j] += share * slope[i, j]
                 if stage < 3:
                     motion[i, j] = start[i, j] + ahead * slope[i, j]
-        for i in range(power.size):
-            state.work[i] += share * step * power[i]
         for j in range(n):
             heat[j] += share * step * burnt[j]
     for j in range(n):
@@ -177,9 +167,7 @@ def runge_kutta(
         else:
             drag(x, play, plant.radius)
         joint.lash = min(max(joint.lash, x - 1.0), x + 1.0)
-        burnt_in_spring = unwind(c, joint, phi)
-        state.work[DAMPING] += burnt_in_spring
-        heat[j] += burnt_in_spring
+        heat[j] += unwind(c, joint, phi)
 
 
 @inlined

@@ -17,7 +17,7 @@
 That simulator provides q, q̇ and, optionally, the joint torque; a quasi-static model of the drives adds the rest. The
 transmission follows its load without delay, so the joint does not oscillate: τ_J = K₁φ + K₃φ³, θ = q + φ + θ̃(θ).
 
-    K_τ i = τ_J + B q̈ + f,   f = H L(τ_J, ω, T) + viscous terms   as in `Drives`, with one elasto-plastic operator H
+    K_τ i = τ_J + B q̈ + f,   f as in `Drives`, with one elasto-plastic operator H
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation.drives import plausible_drives
-from joint_dynamics.simulation.model_errors import ModelErrors
+from joint_dynamics.simulation.drives import pack, plausible_drives
+from joint_dynamics.simulation.dynamics import friction, temperature_effect
+from joint_dynamics.simulation.simulation_settings import ModelErrors
 from joint_dynamics.simulation.transmission import evaluate
 
 BANDWIDTH = 10.0  # Hz, cut-off of the difference that gives q̈
-
-LONGEST_STEP = 0.1
-"""A longer silence starts the differences anew [s]."""
+LONGEST_STEP = 0.1  # s; a longer silence starts the differences anew
 
 
 class MotorSideSample(NamedTuple):
@@ -74,6 +73,7 @@ class MotorSideModel:
     def __init__(self, model: RobotModel, *, seed: int = 0, temperature: float = 25.0, heat_speed: float = 1.0):
         self.model = model
         self.drives = plausible_drives(model.limits.effort, seed, ModelErrors.none())
+        self._joints = pack(self.drives).joints
         self.ambient = float(temperature)
         self.heat_speed = heat_speed
         # One state at a time, at the rate of a controller: compiled recursion, not the regressor of whole recordings.
@@ -120,9 +120,9 @@ class MotorSideModel:
             load = np.asarray(torque, dtype=float)
         theta = q + self.deformation(load)
         theta = theta + self._kinematic_error(theta)
-        friction = self._friction(q - self._last, dq, load)
-        current = (load + self.drives.rotor_inertia * self._ddq + friction) / self.drives.gain
-        self._warm(dt * self.heat_speed, current, friction * dq)
+        rubbing = self._friction(q - self._last, dq, load)
+        current = (load + self.drives.rotor_inertia * self._ddq + rubbing) / self.drives.gain
+        self._warm(dt * self.heat_speed, current, rubbing * dq)
         self._time, self._last = time, q
         return MotorSideSample(theta, dq.copy(), current, self.gear.copy(), load)
 
@@ -139,20 +139,11 @@ class MotorSideModel:
         )
 
     def _friction(self, moved: FloatArray, omega: FloatArray, load: FloatArray) -> FloatArray:
-        d = self.drives
         self._stuck = np.clip(self._stuck + moved, -self._range, self._range)
-        H = self._stuck / self._range
-        speed = np.abs(omega)
-        T = np.clip(self.gear, *d.temperature_range)
-        T0 = d.reference_temperature
-        level = (
-            d.coulomb
-            + d.coulomb_load * load**2
-            + d.load_linear * np.abs(load)
-            + (d.static - d.coulomb) * np.exp(-((speed / d.stribeck_speed) ** d.stribeck_shape))
-            + np.sqrt(speed) * (d.temperature_linear * (T - T0) + d.temperature_cubic * (T**-3 - T0**-3))
+        state = zip(self._joints, self.gear, omega, load, self._stuck / self._range, strict=True)
+        return np.array(
+            [friction(c, 0.0, temperature_effect(c, T), 0.0, speed, tau, H) for c, T, speed, tau, H in state]
         )
-        return H * level + (d.viscous + speed * (d.viscous_square + d.viscous_cubic * speed)) * omega
 
     def _warm(self, dt: float, current: FloatArray, burnt: FloatArray) -> None:
         d = self.drives

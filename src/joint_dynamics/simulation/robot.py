@@ -32,9 +32,8 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import declarations
 from joint_dynamics.simulation import engine
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.links import Links, Workspace
 from joint_dynamics.simulation.plant import Plant
-from joint_dynamics.simulation.rigid_body import mass_and_bias
+from joint_dynamics.simulation.rigid_body import Links, Workspace, mass_and_bias
 from joint_dynamics.simulation.simulation_settings import GAINS, SimulationSettings
 from joint_dynamics.simulation.trajectory import ROWS, Command, Samples
 
@@ -79,21 +78,13 @@ def largest_inertia(links: Links, work: Workspace, n: int) -> FloatArray:
     return largest
 
 
-UR_JOINTS = [
-    'shoulder_pan_joint',
-    'shoulder_lift_joint',
-    'elbow_joint',
-    'wrist_1_joint',
-    'wrist_2_joint',
-    'wrist_3_joint',
-]
 #: Where a UR stands at first, rad: clear of itself and of the floor.
 HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
 
 
 def initial_posture(model: RobotModel) -> FloatArray:
     """Return the posture (n,) [rad] at which a simulation begins: a UR's home; otherwise 0 or the nearest limit."""
-    if model.n == 6 and all(name.endswith(ur) for name, ur in zip(model.joint_names, UR_JOINTS, strict=True)):
+    if model.n == 6 and model.joint_names[0].endswith('shoulder_pan_joint'):
         return np.array(HOME)
     return np.clip(np.zeros(model.n), model.limits.lower, model.limits.upper)
 

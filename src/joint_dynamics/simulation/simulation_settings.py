@@ -12,13 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Settings of a simulated robot, its errors and sensors among them, and the time step that it needs.
-
-The step is short enough for every mode of the arm in any posture. Linearised about any rest, the plant is
-ẍ = −𝓜⁻¹(𝓚 x + 𝓓 ẋ), x = [q, θ], with the steepest spring and the steepest presliding friction there are. Classical
-Runge-Kutta multiplies a mode of eigenvalue λ by R(λh) = Σ_{k≤4} (λh)^k / k!, and |R| ≤ 1 holds in all of the left half
-plane within |λh| ≤ 2.6. The step keeps |λ|h ≤ 1.5 for all modes at sampled postures; a payload only slows them.
-"""
+"""Settings of a simulated robot, its errors and sensors among them."""
 
 from __future__ import annotations
 
@@ -28,18 +22,86 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.settings import Settings, setting
-from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.dynamics import SMOOTHING_SPEED
-from joint_dynamics.simulation.links import Links, workspace
-from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
-from joint_dynamics.simulation.rigid_body import mass_and_bias
+from joint_dynamics.settings import Settings, declarations, setting
 
 #: Longest integration step, s.
 MAX_STEP = 0.25e-3
 GAINS = ('kp', 'ki', 'kd')
+
+
+def _share(default: float, meaning: str) -> Any:
+    return setting(default, meaning, lower=0, upper=0.5)
+
+
+@dataclass(frozen=True)
+class ModelErrors(Settings):
+    """Effects in the plant that the methods' models lack; on by default, each switched off by 0 (or False)."""
+
+    SECTION = 'model errors'
+
+    inertia: float = _share(
+        0.05,
+        "relative spread of the true masses and inertias about the URDF's; centres of mass move by as much of 0.1 m",
+    )
+    drive_gain: float = _share(0.03, 'relative spread of the true drive gain about the nominal one')
+    drive_gain_per_kelvin: float = setting(
+        -5e-4,
+        "relative change of the drive gain with the winding's temperature (magnets weaken)",
+        '1/K',
+        lower=-0.01,
+        upper=0.01,
+    )
+    torque_ripple: float = _share(0.001, "cogging, 12 cycles per motor turn, as a fraction of the joint's torque limit")
+    gear_ripple: float = setting(
+        3e-6, 'kinematic error twice per motor turn, on the joint side', 'rad', lower=0, upper=0.5
+    )
+    friction_direction: float = _share(
+        0.02, 'relative difference of Coulomb friction from its mean, + in one direction, − in the other'
+    )
+    friction_position: float = _share(0.02, 'relative change of Coulomb friction over one turn of the joint')
+    load_linear: float = _share(0.003, 'friction in N·m per N·m of load torque, beside the quadratic law')
+    smooth_hysteresis: bool = setting(
+        True, 'a presliding curve of twelve operators and another shape, instead of the four operators of the law'
+    )
+    current_lag: float = setting(5e-4, 'time constant of the current loop', 's', lower=0, upper=0.5)
+    temperature_lag: float = setting(20.0, 'time constant from the gear to the temperature sensor', 's', lower=0)
+
+    @classmethod
+    def none(cls) -> ModelErrors:
+        """Return the plant that is exactly the methods' model."""
+        return cls(*(0.0,) * 8, smooth_hysteresis=False, current_lag=0.0, temperature_lag=0.0)
+
+    def scaled(self, factor: float) -> ModelErrors:
+        """Return the same errors times `factor`; the shape of the hysteresis stays."""
+        amounts = {name: getattr(self, name) * factor for name in declarations(ModelErrors)}
+        return ModelErrors(**{**amounts, 'smooth_hysteresis': self.smooth_hysteresis})
+
+
+@dataclass(frozen=True)
+class Sensors(Settings):
+    """Errors of the sensors."""
+
+    SECTION = 'sensors'
+
+    link_bits: int = setting(
+        20, 'resolution of the link-side encoder, bits per turn of the joint; 0 for a perfect one', lower=0
+    )
+    motor_bits: int = setting(
+        16, 'resolution of the motor-side encoder, bits per turn of the motor; 0 for a perfect one', lower=0
+    )
+    speed_bandwidth: float = setting(
+        100.0, "cut-off of the drive's speed measurement (difference of encoder readings, low-passed)", 'Hz', above=0
+    )
+    current_noise: float = setting(
+        0.004, "standard deviation of the measured current, as a fraction of the joint's largest current", lower=0
+    )
+    temperature_noise: float = setting(0.05, 'standard deviation of the measured temperature', '°C', lower=0)
+    temperature_step: float = setting(0.1, 'resolution of the measured temperature; 0 for a perfect one', '°C', lower=0)
+
+    @classmethod
+    def ideal(cls) -> Sensors:
+        """Return sensors without quantisation and noise; the speed is the drive's, with 1 kHz bandwidth."""
+        return cls(0, 0, 1000.0, 0.0, 0.0, 0.0)
 
 
 def _gains(gains: Mapping[str, Any]) -> str | None:
@@ -78,55 +140,3 @@ class SimulationSettings(Settings):
     ambient: float | None = setting(None, 'temperature of the surroundings', '°C', none='`temperature`')
     heat_speed: float = setting(1.0, 'factor of the speed of heat flow', lower=0, upper=2000)
     max_step: float = setting(MAX_STEP, 'longest integration step', 's', above=0, upper=MAX_STEP)
-
-
-#: Largest |λ|h allowed; Runge-Kutta is stable up to 2.6.
-MARGIN = 1.5
-#: A plant that needs more steps per tick than this is no robot.
-MAX_SUBSTEPS = 400
-
-
-def eigenvalues(links: Links, drives: Drives, postures: FloatArray) -> FloatArray:
-    """Return the eigenvalues [1/s] of the linearised plant at rest in `postures` (k, n): (k, 4 n), complex."""
-    n = drives.gain.size
-    work = workspace(n)
-    limit = drives.max_current * drives.nominal_gain
-    deflection = limit / drives.stiffness
-    spring = drives.stiffness + 3.0 * drives.stiffness_cubic * deflection**2 + drives.slip_stiffness
-    spring += 5.0 * drives.stiffness_quintic * deflection**4
-    # A power law of the speed is steepest at rest (`dynamics.THIN`), oil thickest when cold.
-    thick = np.exp(drives.viscosity_slope * (drives.reference_temperature - drives.temperature_range[0]))
-    viscous = (drives.viscous * SMOOTHING_SPEED ** (drives.viscous_power - 1.0) + drives.bristle_damping) * thick
-    grip = (drives.static + drives.coulomb_load * limit**2 + drives.load_linear * limit) * (1.0 + drives.wear_friction)
-    grip = grip * (1.0 + drives.viscosity_share * (thick - 1.0))
-    steepest = np.where(drives.bristle > 0.0, drives.bristle * (1.0 + drives.unloading), drives.weight.sum())
-    presliding = grip * steepest / drives.backlash[:, :, 0].min(axis=1)
-    K = np.block([[np.diag(spring), -np.diag(spring)], [-np.diag(spring), np.diag(spring + presliding)]])
-    D = np.diag(drives.damping)
-    C = np.block([[D, -D], [-D, D + np.diag(viscous)]])
-    spectra = []
-    for q in postures:
-        mass_and_bias(links, q, np.zeros(n), work)
-        M = np.zeros((2 * n, 2 * n))
-        M[:n, :n] = work.M
-        M[n:, n:] = np.diag(drives.rotor_inertia)
-        A = np.block([[np.zeros((2 * n, 2 * n)), np.eye(2 * n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, C)]])
-        spectra.append(np.linalg.eigvals(A))
-    return np.array(spectra)
-
-
-def substeps(links: Links, drives: Drives, period: float, max_step: float = MAX_STEP, postures: int = 24) -> int:
-    """Return the number of integration steps in a tick of `period` [s].
-
-    Raises JointDynamicsError where no reasonable number is sufficient.
-    """
-    n = drives.gain.size
-    sampled = np.random.default_rng(24).uniform(-np.pi, np.pi, (postures, n)) * np.where(links.prismatic, 0.1, 1.0)
-    fastest = np.abs(eigenvalues(links, drives, sampled)).max()
-    count = int(np.ceil(period / min(max_step, MARGIN / fastest) - 1e-9))
-    if count > MAX_SUBSTEPS:
-        raise JointDynamicsError(
-            f'simulation: expected at most {MAX_SUBSTEPS} steps per tick of {period:g} s, found that the fastest mode, '
-            f'{fastest:.3g} rad/s, needs {count}: give less stiffness or damping, or more inertia in link and rotor'
-        )
-    return count

@@ -22,13 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.signals.polynomial import PiecewisePolynomial
 from joint_dynamics.simulation.engine import PID, TORQUE
 
 
@@ -126,43 +128,23 @@ class TrajectoryPoints:
         }
         return TrajectoryPoints(np.concatenate([[0.0], self.time]), np.vstack([q, self.q]), **arrays)
 
+    @cached_property
+    def _pieces(self) -> PiecewisePolynomial:
+        given = [values for values in (self.q, self.dq, self.ddq) if values is not None]
+        return PiecewisePolynomial.hermite(self.time, given)
+
     def sample(self, times: ArrayLike) -> Reference:
         """Return the reference at `times` (k,) [s]; before the first point and after the last it rests there."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
-        points, q = self.time, self.q
-        if points.size == 1:
-            zero = np.zeros((t.size, self.n))
-            effort = zero if self.effort is None else np.repeat(self.effort, t.size, axis=0)
-            return Reference(np.repeat(q, t.size, axis=0), zero, zero, effort)
-        i = np.clip(np.searchsorted(points, t, side='right') - 1, 0, points.size - 2)
-        T = (points[i + 1] - points[i])[:, None]
-        inside = np.clip(t, points[0], points[-1])
-        s = (inside - points[i])[:, None]
-        position, velocity, acceleration = self._segments(i, T, s)
-        moving = ((t >= points[0]) & (t < points[-1]))[:, None]
-        effort = np.zeros_like(position)
+        effort = np.zeros((t.size, self.n))
         if self.effort is not None:
-            effort = self.effort[i] + (self.effort[i + 1] - self.effort[i]) * (s / T)
-        return Reference(position, np.where(moving, velocity, 0.0), np.where(moving, acceleration, 0.0), effort)
-
-    def _segments(self, i: IntArray, T: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return position, velocity, acceleration at the time `s` into the segments `i` of length `T`."""
-        a, b = self.q[i], self.q[i + 1]
-        if self.dq is None:
-            rate = (b - a) / T
-            return a + rate * s, rate, np.zeros_like(a)
-        va, vb = self.dq[i], self.dq[i + 1]
-        if self.ddq is None:
-            c2 = (3.0 * (b - a) - (2.0 * va + vb) * T) / T**2
-            c3 = (2.0 * (a - b) + (va + vb) * T) / T**3
-            return a + s * (va + s * (c2 + s * c3)), va + s * (2.0 * c2 + s * 3.0 * c3), 2.0 * c2 + 6.0 * c3 * s
-        aa, ab = self.ddq[i], self.ddq[i + 1]
-        c3 = (20.0 * (b - a) - (8.0 * vb + 12.0 * va) * T - (3.0 * aa - ab) * T**2) / (2.0 * T**3)
-        c4 = (30.0 * (a - b) + (14.0 * vb + 16.0 * va) * T + (3.0 * aa - 2.0 * ab) * T**2) / (2.0 * T**4)
-        c5 = (12.0 * (b - a) - 6.0 * (vb + va) * T - (aa - ab) * T**2) / (2.0 * T**5)
-        position = a + s * (va + s * (0.5 * aa + s * (c3 + s * (c4 + s * c5))))
-        velocity = va + s * (aa + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))
-        return position, velocity, aa + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))
+            effort = np.column_stack([np.interp(t, self.time, row) for row in self.effort.T])
+        if self.time.size == 1:
+            zero = np.zeros((t.size, self.n))
+            return Reference(np.repeat(self.q, t.size, axis=0), zero, zero, effort)
+        q, dq, ddq = self._pieces.derivatives(np.clip(t, self.time[0], self.time[-1]), 3).transpose(0, 2, 1)
+        moving = ((t >= self.time[0]) & (t < self.time[-1]))[:, None]
+        return Reference(q, np.where(moving, dq, 0.0), np.where(moving, ddq, 0.0), effort)
 
 
 @dataclass(frozen=True)

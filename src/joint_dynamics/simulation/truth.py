@@ -25,7 +25,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives, PlantState, pack
 from joint_dynamics.simulation.dynamics import friction, spring_torque, temperature_effect
-from joint_dynamics.simulation.links import Links, standard_parameters
+from joint_dynamics.simulation.rigid_body import Links, standard_parameters
 from joint_dynamics.simulation.transmission import evaluate
 
 #: Speeds of the friction curve in the document, rad/s.

@@ -36,7 +36,6 @@ from joint_dynamics.estimation import EstimationSession, EstimationSettings, Hea
 from joint_dynamics.estimation.conditions import conditions, contact_condition, quantities
 from joint_dynamics.nodes.estimator.parameters import PARAMETERS, TOPICS, TUNED, settings_of
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import LATCHED
@@ -48,8 +47,6 @@ from joint_dynamics.settings import ParameterValues
 
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 FILE = 'dynamics.yaml'
-#: Rate of the torques [Hz] up to which they are looked after every few milliseconds.
-OCCASIONAL_RATE = 200.0
 
 
 class EstimatorNode(DynamicsNode):
@@ -58,6 +55,7 @@ class EstimatorNode(DynamicsNode):
     NAME = 'estimator'
     PARAMETERS = PARAMETERS
     TOPICS = TOPICS
+    GONE = EstimationSettings.GONE
     DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'required'
 
     _session: EstimationSession | None = None
@@ -67,7 +65,6 @@ class EstimatorNode(DynamicsNode):
     def configure(self) -> None:
         """Build the estimation from the description, or from what an earlier run saved; subscribe, advertise."""
         values = self.parameters
-        EstimationSettings.from_mapping(dict.fromkeys(set(values.unknown()) & set(EstimationSettings.GONE)))
         assert self.description is not None
         inputs = recording_settings(values, self.robot.joint_names)
         check_described_effort(self.description, inputs)
@@ -105,11 +102,7 @@ class EstimatorNode(DynamicsNode):
         self.serve('~/reset', self._reset)
         self.serve('~/save', self._save)
         self._published = -1
-        # Torques that go out now and then may be some milliseconds late.
-        prompt = not 0.0 < values['torque_rate'] <= OCCASIONAL_RATE
-        InputSet(self, inputs, self._take, after=self._after, prompt=prompt)
-        for source in ('excitation', 'feedforward'):
-            HeartbeatWatch(self, source)
+        InputSet(self, inputs, self._take, after=self._after)
         self.every(1.0 / values['parameter_rate'], self._publish_parameters, steady=True)
         self.every(0.5, self._report, steady=True)
         if values['save_period'] > 0:

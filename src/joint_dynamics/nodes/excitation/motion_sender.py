@@ -29,7 +29,7 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples, Playback, Trajectory
-from joint_dynamics.excitation.playback import distance_from
+from joint_dynamics.excitation.playback import ANSWER_DELAY, delay_of
 from joint_dynamics.nodes.framework.worker import Background
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.robot_states import REST, RobotStates
@@ -115,7 +115,7 @@ class RunningMotion(SentMotion):
 
     def distance(self, states: RobotStates) -> FloatArray:
         """Return how far each joint is from where it should be, (n,) [rad]."""
-        return distance_from(self.motion, states.time - self.began, states.q)
+        return delay_of(self.motion, states.time - self.began, states.q, ANSWER_DELAY)[1]
 
     def cause(self, states: RobotStates, standstill: float, controller: str) -> str:
         """Say what a robot that does not follow points to.

@@ -14,22 +14,16 @@
 
 """Golden vectors: motor torques along motions, to which the C++ library `dynamics_model` is held within 1e-9 N·m.
 
-A case holds the URDF, the description and the options of an arm, a desired motion, and its torques as this package
-computes them. `make test-controllers` writes the cases and runs the tests of the library on them.
+A case holds the URDF, the description and the options of an arm, a desired motion, and its torques as the Python
+package computes them. `make test-controllers` writes the cases and runs the tests of the library on them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
 
 import numpy as np
 
-from joint_dynamics.arm.arm import Arm
-from joint_dynamics.arm.described_friction import with_reversal
+from joint_dynamics.arm import Arm, with_reversal
 from joint_dynamics.arm.sample import drives_along
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.laws import mapped
@@ -43,17 +37,17 @@ DRIVEN = 0.02  # rad/s, desired speed below which `rest_gain` reduces the hyster
 class GoldenOptions:
     """Options of the C++ class `ArmOptions`, by its names."""
 
-    mounting: tuple[float, ...] = ()  # roll-pitch-yaw rad, or quaternion x y z w; empty: the description's
+    mounting: tuple = ()  # roll-pitch-yaw rad, or quaternion x y z w; empty: the description's
     payload_mass: float = 0.0  # kg
-    payload_center: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m
+    payload_center: tuple = (0.0, 0.0, 0.0)  # m
     gravity: bool = True  # whether the torque holds gravity
-    friction: Literal['none', 'static', 'hysteresis'] = 'hysteresis'
+    friction: str = 'hysteresis'  # or 'none', 'static'
     friction_gain: float = 1.0
     rest_gain: float = 1.0
     friction_smoothing: float = 0.0  # rad/s
 
 
-def arm_of(urdf: str | None, document: Mapping[str, Any], options: GoldenOptions) -> Arm:
+def arm_of(urdf, document, options):
     """Return the arm of a description on the robot of a URDF, None: that of the description, as a controller uses it.
 
     Raises JointDynamicsError for whatever the controller has to refuse as well.
@@ -73,14 +67,7 @@ def arm_of(urdf: str | None, document: Mapping[str, Any], options: GoldenOptions
     return with_reversal(arm)[0] if options.friction == 'hysteresis' else arm
 
 
-def golden_case(
-    urdf: str | None,
-    document: Mapping[str, Any],
-    options: GoldenOptions,
-    motion: FloatArray,
-    temperature: FloatArray | None = None,
-    scale: FloatArray | None = None,
-) -> dict[str, Any]:
+def golden_case(urdf, document, options, motion, temperature=None, scale=None):
     """Return a case as plain data.
 
     Parameters
