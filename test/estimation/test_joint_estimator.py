@@ -208,16 +208,17 @@ def test_a_copy_goes_on_by_itself(waypoint_run):
 CONSTRUCT = """
 from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.estimation.change_test import sweep
 from joint_dynamics.estimation.sample import take_sample
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 JointEstimator(Arm(RobotModel.load(ur5e_urdf())), 0.002, EstimationSettings(friction='none'))
-print(len(take_sample.signatures))
+print(len(take_sample.signatures), len(sweep.signatures))
 """
 
 
 def test_everything_is_compiled_by_the_constructor():
     """A node constructs it while a signal may interrupt; in a callback, a signal would wait for the compiler."""
     run = subprocess.run([sys.executable, '-c', CONSTRUCT], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ['1']
+    assert run.stdout.split() == ['1', '1']

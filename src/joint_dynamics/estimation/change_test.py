@@ -171,19 +171,32 @@ def take(blocks: Any, rows: FloatArray, sides: FloatArray, disturbed: bool) -> N
                     W[r, c] += weight * weight * row[r] * row[c]
 
 
-def residual(W: FloatArray, reference: FloatArray) -> FloatArray:
-    """Return W (…, m + 1, m + 1) with the torque less row · reference, (…, m), in place of the torque."""
-    turn = np.concatenate([-reference, np.ones((*reference.shape[:-1], 1))], axis=-1)
-    last, W = np.einsum('...rc,...c->...r', W, turn), W.copy()
+@compiled
+def sweep(W: FloatArray, k: int, prior: FloatArray) -> None:
+    """Eliminate parameter k of W (m, r, r) as `eliminate` does; prior: (m,)."""
+    for i in range(len(W)):
+        own = W[i, k].copy()
+        for r in range(len(own)):
+            share = own[r] / (own[k] + prior[i])
+            for c in range(len(own)):
+                W[i, r, c] -= share * own[c]
+        W[i, k, :], W[i, :, k] = 0.0, 0.0
+
+
+def eliminate(W: FloatArray, k: int, prior: FloatArray | float) -> None:
+    """Eliminate parameter k of W (…, r, r) at its optimum, in place; its row and column become 0.
+
+    prior: inverse variance (…) of the parameter, its mean is 0.
+    """
+    sweep(W.reshape(-1, *W.shape[-2:]), k, np.array(np.broadcast_to(prior, W.shape[:-2])).ravel())
+
+
+def subtract(W: FloatArray, reference: FloatArray) -> None:
+    """Replace the torque of W (…, r, r) by the torque less row · reference, in place; reference: (…, up to r − 1)."""
+    turn = np.zeros(W.shape[:-1])
+    turn[..., : reference.shape[-1]], turn[..., -1] = -reference, 1.0
+    last = np.einsum('...rc,...c->...r', W, turn)
     W[..., -1, :], W[..., :, -1], W[..., -1, -1] = last, last, np.sum(turn * last, axis=-1)
-    return W
-
-
-def eliminated(W: FloatArray, k: int, prior: FloatArray | float) -> FloatArray:
-    """Return W without parameter k, which is at its optimum, with a prior mean of 0 and inverse variance `prior`."""
-    left = [row for row in range(W.shape[-1]) if row != k]
-    own, scaled = W[..., left, k], W[..., left, k] / np.asarray(W[..., k, k] + prior)[..., None]
-    return np.asarray(W[..., left, :][..., left] - scaled[..., :, None] * own[..., None, :])
 
 
 def judge(
@@ -216,14 +229,17 @@ def judge(
     """
     # Drift is smaller over a shorter time.
     steady = (len(blocks.payload) / np.arange(1.0, len(latest) + 1.0))[:, None, None]
-    W = eliminated(blocks.information[latest], CONSTANT, 1.0 / (share * constant))
-    W = np.cumsum(eliminated(W, KINEMATIC, square / share), axis=0)
+    W = blocks.information[latest]
+    eliminate(W, CONSTANT, 1.0 / (share * constant))
+    eliminate(W, KINEMATIC, square / share)
+    np.cumsum(W, axis=0, out=W)
     payload = np.broadcast_to(blocks.payload[latest, None, None], (*W.shape[:3], BODY))
-    W = residual(W, np.concatenate([payload, blocks.reference[latest]], axis=-1)) * (share / square)[..., None, None]
-    W = eliminated(W, DRIFT, steady * drift[:, 1])
-    v, w = W[..., CHANGE, -1], W[..., CHANGE, CHANGE] + possible
+    subtract(W, np.concatenate([payload, blocks.reference[latest]], axis=-1))
+    W *= (share / square)[..., None, None]
+    eliminate(W, DRIFT, steady * drift[:, 1])
+    v, w = W[..., CHANGE, -1].copy(), W[..., CHANGE, CHANGE] + possible
     single, single_cost = 0.5 * v * v / w, W[..., -1, -1] - v * v / w
-    W = eliminated(W, CHANGE, steady * drift[:, 0])
+    eliminate(W, CHANGE, steady * drift[:, 0])
     A, b, cost = W[..., :BODY, :BODY], W[..., :BODY, -1], W[..., -1, -1]
     h = b.sum(axis=(1, 2))
     added = np.linalg.solve(A.sum(axis=(1, 2)) + np.diag(body), h[..., None])[..., 0]

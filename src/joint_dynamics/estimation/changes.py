@@ -33,7 +33,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation import change_test
-from joint_dynamics.estimation.change_test import BODY, MOTOR, ROW, SPRING, Blocks, Verdict, eliminated, residual
+from joint_dynamics.estimation.change_test import BODY, MOTOR, ROW, SPRING, Blocks, Verdict, eliminate, subtract
 
 Array = FloatArray
 BLOCK = 0.25  # s of motion of a block
@@ -264,10 +264,10 @@ class ChangeDetector:
         """
         b, samples, first = self.blocks, self._share * self.blocks.samples[oldest], oldest[0]
         payload = np.broadcast_to(b.payload[first], (2, self.joints, BODY))
-        reference = np.concatenate([payload, b.reference[first], np.zeros((2, self.joints, 2))], axis=-1)
+        W = self._share * b.information[oldest].sum(axis=0)
+        subtract(W, np.concatenate([payload, b.reference[first]], axis=-1))
         # Errors that drift or lost motion explain do not count.
-        prior = WINDOW / SHORTEST * self._drift[:, 1] * self.square / self._share
-        W = self._share * eliminated(residual(b.information[oldest].sum(axis=0), reference), change_test.DRIFT, prior)
+        eliminate(W, change_test.DRIFT, WINDOW / SHORTEST * self._drift[:, 1] * self.square)
         total = np.maximum(W[..., -2, -2], 1e-9)
         mean = W[..., -2, -1] / total
         there, number = samples.any(axis=0) & ~self._suspected, samples.sum(axis=0) ** 2
@@ -286,11 +286,11 @@ class ChangeDetector:
         was when the block `reference` began.
         """
         W = self.blocks.information[blocks, MOTOR]
-        W = eliminated(W, change_test.CONSTANT, 1.0 / (self._share * self.constant[MOTOR]))
-        W = eliminated(W, change_test.KINEMATIC, 1.0).sum(axis=0) / self.square[MOTOR, :, None, None]
-        friction = np.concatenate([np.zeros((self.joints, BODY)), self.blocks.reference[reference, MOTOR]], axis=-1)
-        rows = float(self.blocks.samples[blocks, MOTOR].sum())
-        return residual(W, friction), len(blocks) * self.per_block, rows
+        eliminate(W, change_test.CONSTANT, 1.0 / (self._share * self.constant[MOTOR]))
+        W = W.sum(axis=0) / self.square[MOTOR, :, None, None]
+        subtract(W, np.concatenate([np.zeros((self.joints, BODY)), self.blocks.reference[reference, MOTOR]], axis=-1))
+        keep, rows = [*range(change_test.KINEMATIC), ROW - 1], float(self.blocks.samples[blocks, MOTOR].sum())
+        return W[:, keep][:, :, keep], len(blocks) * self.per_block, rows
 
     def since(self, change: Change) -> list[int]:
         """Return the blocks since a change, the first one first."""

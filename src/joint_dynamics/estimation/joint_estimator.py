@@ -154,8 +154,10 @@ class JointEstimator(sample.Estimates):
         self.learning = True
         self._sample = self._all()
         self._start, self._start_play = self.estimate.copy(), self.lost_motion.copy()
-        # Compiles it now, or loads it: a signal may interrupt a node that is being configured.
+        # Compiles both now, or loads them: a signal may interrupt a node that is being configured.
         sample.take_sample(self._sample, False, sample.NOT_ESTIMATED, False)
+        self.changes.complete()
+        self.changes.find()
         self.reset()
 
     def _all(self) -> sample.Sample:

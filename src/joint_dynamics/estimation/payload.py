@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import BODY, CHANGE, DRIFT, eliminated
+from joint_dynamics.estimation.change_test import BODY, CHANGE, DRIFT, eliminate
 from joint_dynamics.estimation.changes import BODIES
 from joint_dynamics.estimation.estimation_settings import positive
 from joint_dynamics.robot.chain import RigidBody
@@ -115,7 +115,10 @@ class PayloadEstimator:
 
     def _without_friction(self, share: float) -> tuple[Array, Array, float]:
         """Return A (10, 10), b (10,) and the residual square of all joints, friction eliminated."""
-        total = eliminated(eliminated(share * self._information, DRIFT, VISCOUS), CHANGE, SCALE).sum(axis=0)
+        W = share * self._information
+        eliminate(W, DRIFT, VISCOUS)
+        eliminate(W, CHANGE, SCALE)
+        total = W.sum(axis=0)
         return total[:BODY, :BODY], total[:BODY, -1], float(total[-1, -1])
 
     def _solve(self) -> tuple[Array, Array]:
