@@ -22,7 +22,6 @@ import signal
 from pathlib import Path
 
 import yaml
-from joint_dynamics.excitation.collision import has_geometry
 from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
@@ -51,6 +50,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
 from joint_dynamics.description import prepare_folder, write_atomically
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.collision import has_geometry
 from joint_dynamics.nodes.framework.wiring import secured
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
