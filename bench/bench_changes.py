@@ -33,7 +33,7 @@ from tables import Table
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.estimation import JointEstimator
 from joint_dynamics.simulation import (
     Command,
     FlexibleJointRobot,
@@ -144,8 +144,7 @@ class Run:
         description = descriptions[which % IDENTIFIED] if self.is_drawn else described(robot)
         gain = description.joint(robot.joint_names[self.joint])['drive_gain']
         self._gain_deviation = gain.get('std', 0.0) / gain['value']
-        arm, settings, _ = choose_friction_method(Arm.from_description(robot.model, description), EstimationSettings())
-        self._estimator, self._robot = JointEstimator(arm, PERIOD, settings), robot
+        self._estimator, self._robot = JointEstimator(Arm.from_description(robot.model, description), PERIOD), robot
         self._begin, lasts = float(rng.uniform(35.0, 45.0)), CARRIED + 15.0 if self.kind == 'load' else AFTER
         self._trajectory = motion_of(self.motion, rng, self._begin + lasts + 5.0)
         robot.place(self._trajectory.sample(0.0).q[0])

@@ -29,12 +29,29 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control import create
 from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import compare_parameters, friction_errors, map_nrmse
-from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.demo.scenario import (
+    FLOOR,
+    GAIN_DEVIATION,
+    HEATING_TIME,
+    INERTIA_ERROR,
+    REST_GAIN,
+    WEAR,
+    heating,
+    unknown_tool,
+)
+from joint_dynamics.estimation import JointEstimator
 from joint_dynamics.excitation.plan import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import Command, TrajectoryPoints, play, recording_of, ur5e_urdf
+from joint_dynamics.simulation import (
+    Command,
+    FlexibleJointRobot,
+    ModelErrors,
+    TrajectoryPoints,
+    play,
+    recording_of,
+    ur5e_urdf,
+)
 
 WARM_EVERY = 100  # samples between looks of the estimator at the temperature
 
@@ -72,7 +89,10 @@ class Chain:
 
     def __post_init__(self):
         self.model = RobotModel.load(ur5e_urdf())
-        self.robot = demo_robot(self.seed, scenario.cycle().q[0], drives=self.drives)
+        start, errors = scenario.cycle().q[0], ModelErrors(inertia=INERTIA_ERROR)
+        self.robot = FlexibleJointRobot(seed=self.seed, rate=500.0, errors=errors, position=start, drives=self.drives)
+        self.robot.attach_payload(unknown_tool(self.seed))
+        self.robot.place(start)
         self.new = {}
 
     def run(self):
@@ -103,8 +123,7 @@ class Chain:
 
     def estimate(self):
         """Let the estimator learn from the work."""
-        arm, settings, _ = choose_friction_method(self.arm, EstimationSettings())
-        self.estimator = JointEstimator(arm, self.robot.period, settings)
+        self.estimator = JointEstimator(self.arm, self.robot.period)
         for _ in range(self.cycles):
             self.follow(scenario.cycle())
         self.new = self._figures()

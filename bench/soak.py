@@ -150,7 +150,7 @@ def work(context, minutes):
                 client.trigger(f'/identifier/{service}')
             shutil.rmtree(context.folder / 'recorded', ignore_errors=True)
         table.append({name: Held.of(pid) for name, pid in context.processes.pids.items()})
-        is_finite &= bool(np.isfinite(alpha.last).all())
+        is_finite &= bool(alpha.last.size and np.isfinite(alpha.last).all())
         print(f'{number:4d} min  load {os.getloadavg()[0]:5.1f}  estimator: {listener.samples}')
         for name, now in table[-1].items():
             print(f'          {name:12s} {now}', flush=True)
@@ -167,7 +167,7 @@ def soak(minutes, out, description):
         Processes(logs) as processes,
         ros_client(processes.check) as client,
     ):
-        context = DemoContext(DemoSettings(speed=1.0), out, Terminal(), processes, client)
+        context = DemoContext(DemoSettings(), out, Terminal(), processes, client)
         if description is None:
             for stage in CALIBRATION:
                 stage(context)

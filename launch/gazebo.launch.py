@@ -51,7 +51,6 @@ from joint_dynamics.control.effort_gains import controller_parameters, effort_ga
 from joint_dynamics.description import prepare_folder, write_atomically
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.collision import has_geometry
-from joint_dynamics.nodes.framework.wiring import secured
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 
@@ -309,7 +308,6 @@ def generate_launch_description():
             ParameterFile(value['params_file'], allow_substs=True),
             {name: ParameterValue(value[name], value_type=bool) for name in ('use_sim_time', 'autostart')},
         ],
-        **secured('gazebo_model'),
     )
     nodes = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(share('launch', 'nodes.launch.py')),

@@ -24,7 +24,8 @@ from launch.substitutions import EqualsSubstitution, IfElseSubstitution, LaunchC
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from joint_dynamics.nodes.framework.wiring import CONTROLLERS, DEFAULT_FROM, WIRING, secured
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes import WIRING
 
 ARGUMENTS = {
     'namespace': ('', 'namespace of all nodes; that of the robot'),
@@ -40,9 +41,9 @@ ARGUMENTS = {
         'true',
         'configure and activate each node as soon as the documents it needs are there; nothing moves until asked',
     ),
-    'initial_joint_controller': (CONTROLLERS['initial_joint_controller'], 'the controller that takes trajectories'),
+    'initial_joint_controller': ('joint_trajectory_controller', 'the controller that takes trajectories'),
     'effort_trajectory_controller': (
-        LaunchConfiguration(DEFAULT_FROM['effort_trajectory_controller']),
+        LaunchConfiguration('initial_joint_controller'),
         'the controller that takes trajectories with effort from feedforward',
     ),
     'feedforward_file': (
@@ -50,7 +51,6 @@ ARGUMENTS = {
         'parameters of feedforward that replace those of params_file, e.g. one of config/feedforward',
     ),
     'end_together': ('false', 'end everything of this launch when one process of it has ended'),
-    'security': ('', 'SROS2 keystore with the enclaves of the nodes; empty: the environment decides'),
 }
 CHOICES = {name: ['true', 'false'] for name in ('use_sim_time', 'autostart', 'end_together')}
 # On Ctrl-C a node ends in good order, commands included; a busy machine needs more than the 5 s of launch for that.
@@ -75,12 +75,23 @@ def substituted(name):
     return [LaunchConfiguration(part) if k % 2 else part for k, part in enumerate(parts)]
 
 
+def enclave(node, namespace):
+    """Return the path of a node's SROS2 enclave: its name in its namespace, from the root."""
+    return '/' + '/'.join(part for part in (*namespace.split('/'), node) if part)
+
+
 def robot_nodes(context):
     """Return the nodes; an argument that is empty was not given, and changes nothing in the files."""
     shared = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')
     }
+    if LaunchConfiguration('security', default='').perform(context):
+        raise JointDynamicsError(
+            'security: expected no such launch argument since 0.3.0, found one: export ROS_SECURITY_ENABLE=true, '
+            'ROS_SECURITY_STRATEGY=Enforce and ROS_SECURITY_KEYSTORE (docs/how-to/security.md)'
+        )
     given = LaunchConfiguration('description_file', default='').perform(context)
+    namespace = LaunchConfiguration('namespace').perform(context)
     description = [{'description_file': ParameterValue(given, value_type=str)}] if given else []
     before = {'excitation': [ParameterFile(LaunchConfiguration('excitation_defaults'), allow_substs=True)]}
     more = {
@@ -92,7 +103,7 @@ def robot_nodes(context):
             package='joint_dynamics',
             executable=name,
             name=name,
-            namespace=LaunchConfiguration('namespace'),
+            namespace=namespace,
             output='both',
             parameters=[
                 *before.get(name, []),
@@ -102,7 +113,7 @@ def robot_nodes(context):
             ],
             remappings=[(ours, substituted(theirs)) for ours, theirs in rules.items()],
             sigterm_timeout=PATIENCE,
-            **secured(name),
+            ros_arguments=['--enclave', enclave(name, namespace)],
         )
         for name, rules in WIRING.items()
     ]

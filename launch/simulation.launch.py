@@ -24,8 +24,6 @@ from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from joint_dynamics.nodes.framework.wiring import secured
-
 
 def generate_launch_description():
     """Return the simulator and the nodes; arguments that are not declared here: nodes.launch.py."""
@@ -54,7 +52,6 @@ def generate_launch_description():
         output='both',
         sigterm_timeout=LaunchConfiguration('sigterm_timeout', default='20'),
         parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {**switches, **texts}],
-        **secured('simulator'),
     )
     return LaunchDescription(
         [

@@ -29,7 +29,7 @@ NODES = node_classes()
 @pytest.mark.parametrize('name', NODES)
 def test_parameters_and_topics_of_a_node_are_documented(name):
     page = (DOCS / 'reference' / 'nodes' / f'{name}.md').read_text(encoding='utf-8')
-    assert page == filled(page, NODES[name]), f'run: python -m joint_dynamics.nodes.framework.documentation docs {name}'
+    assert page == filled(page, NODES[name]), 'run: python -m joint_dynamics.nodes.framework.documentation docs'
 
 
 def test_rows_of_several_nodes_stand_once():

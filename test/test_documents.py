@@ -14,7 +14,6 @@
 
 """Documents from outside are bounded before anything is built from them."""
 
-import json
 import os
 
 import pytest
@@ -117,12 +116,9 @@ def test_depth_counts_levels_and_not_brackets():
     for _ in range(MAX_DEPTH):
         nested = [nested]
     assert parse_yaml(yaml.safe_dump(nested), 'thing') == nested
-    assert parse_json(json.dumps(nested), 'thing') == nested
-    for parse, dump in ((parse_yaml, yaml.safe_dump), (parse_json, json.dumps)):
-        with pytest.raises(JointDynamicsError):
-            parse(dump([nested]), 'thing')
+    with pytest.raises(JointDynamicsError):
+        parse_yaml(yaml.safe_dump([nested]), 'thing')
     assert parse_yaml('{a: "' + '[' * 5000 + '"}', 'thing') == {'a': '[' * 5000}
-    assert parse_json('{"a": "\\"' + '[' * 5000 + '"}', 'thing') == {'a': '"' + '[' * 5000}
 
 
 @pytest.mark.parametrize(

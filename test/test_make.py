@@ -14,7 +14,6 @@
 
 """The first minute of `make`: the interpreter it needs, its progress and its logs."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -49,11 +48,6 @@ def python(tmp_path):
     return write
 
 
-def test_suitable_python_is_accepted(python):
-    done = run(TOOLS / 'require_python.sh', python((3, 12), venv=True))
-    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
-
-
 @pytest.mark.parametrize(
     ('version', 'words'), [((3, 12), ('python3.12-venv',)), ((3, 8), ('3.10', '3.8.1')), (None, ('python3-venv',))]
 )
@@ -80,18 +74,3 @@ def test_failure_shows_status_and_end_of_log(tmp_path):
     assert done.returncode == 3
     assert str(log) in done.stderr
     assert 'no such package' in done.stderr
-
-
-@pytest.mark.parametrize(
-    ('name', 'is_source'),
-    [('src/arm/new.py', True), ('src/arm.egg-info/PKG-INFO', False), ('src/arm/.new.py.swp', False)],
-)
-def test_env_reinstalls_only_after_a_change_of_sources(tmp_path, name, is_source):
-    needed = ('constraints.txt', 'package.xml', 'pyproject.toml', 'setup.cfg', 'setup.py', 'README.md')
-    installed = ('src/arm/__init__.py', '.venv/.dependencies', '.venv/.installed')
-    for when, path in enumerate((*needed, *installed, name)):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).touch()
-        os.utime(tmp_path / path, (when, when))
-    makefile = TOOLS.parent / 'Makefile'
-    assert run('make', '--question', '-f', makefile, 'env', cwd=tmp_path).returncode == is_source

@@ -39,12 +39,6 @@ def test_links_have_targets(name):
     assert [str(target) for target in found if not target.exists()] == []
 
 
-def test_every_command_has_a_page():
-    from joint_dynamics.cli.main import COMMANDS
-
-    assert [name for name in COMMANDS if not (ROOT / 'docs' / 'reference' / 'commands' / f'{name}.md').exists()] == []
-
-
 def test_the_readmes_python_runs(tmp_path, monkeypatch, ur_table, true_arm_csv):
     """The example of README.md, with its file names pointing at a small recording."""
     import yaml

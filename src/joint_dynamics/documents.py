@@ -31,7 +31,7 @@ from typing import Any
 
 import yaml
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 
 MAX_BYTES = 4 * 1024**2  # bytes of a document; a URDF or a description has a few hundred thousand
 MAX_DEPTH = 60  # levels of mappings, lists and elements; documents of this package have less than ten
@@ -42,57 +42,45 @@ _LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _CONSTRUCTION = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 # Text that YAML 1.1 reads as a surprising number: 0777 as 511, 1:30:00 as 5400, 1_0.5 as 10.5.
 _STRANGE_NUMBER = re.compile(r'[-+]?(0[0-7_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9][0-9.]*_[0-9_.e+-]*)')
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
-def read_bytes(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the content of a regular file of at most `max_bytes`.
+def check_file(path: Path, what: str, max_bytes: int | None = None) -> None:
+    """Raise JointDynamicsError unless `path` is a regular file of at most `max_bytes`; OSError where there is none.
+
+    Reading a pipe or a device may never end.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        kinds = {stat.S_IFDIR: 'a folder', stat.S_IFIFO: 'a named pipe', stat.S_IFSOCK: 'a socket'}
+        kind = kinds.get(stat.S_IFMT(status.st_mode), 'a device')
+        raise JointDynamicsError(f'{what}: expected a file that can be read to its end, found {kind}')
+    if max_bytes is not None and status.st_size > max_bytes:
+        raise _too_large(what, status.st_size, max_bytes)
+
+
+def read_text(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text (UTF-8) of a regular file of at most `max_bytes`.
 
     Raises
     ------
     JointDynamicsError
-        Beginning with `what`, for an unreadable, too large or irregular file (a pipe or a device may never end).
+        Beginning with `what`, for an unreadable, too large, binary or irregular file (a pipe or a device may never
+        end).
     """
     path = Path(path).expanduser()
     try:
         check_file(path, what, max_bytes)
         with path.open('rb') as file:
-            # A file may grow, and those of /proc have size 0.
-            data = file.read(max_bytes + 1)
+            # A file may grow, and those of /proc have size 0: `parse_…` checks the size again.
+            return file.read(max_bytes + 1).decode('utf-8-sig')
+    except JointDynamicsError:
+        raise
+    except UnicodeDecodeError:
+        raise JointDynamicsError(f'{what}: expected text, found a binary file') from None
     except (OSError, ValueError) as error:
-        if isinstance(error, JointDynamicsError):
-            raise
         raise JointDynamicsError(
             f'{what}: expected a readable file, found: {getattr(error, "strerror", None) or error}'
         ) from None
-    if len(data) > max_bytes:
-        raise _too_large(what, f'more than {len(data) - 1}', max_bytes)
-    return data
-
-
-def check_file(path: Path, what: str, max_bytes: int) -> None:
-    """Raise JointDynamicsError unless `path` is a regular file of at most `max_bytes`; OSError where there is none."""
-    check_regular(path, what)
-    size = path.stat().st_size
-    if size > max_bytes:
-        raise _too_large(what, str(size), max_bytes)
-
-
-def check_regular(path: Path, what: str) -> None:
-    """Raise JointDynamicsError unless `path` is a regular file: reading a pipe or a device may never end."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        kinds = {stat.S_IFDIR: 'a folder', stat.S_IFIFO: 'a named pipe', stat.S_IFSOCK: 'a socket'}
-        kind = kinds.get(stat.S_IFMT(mode), 'a device')
-        raise JointDynamicsError(f'{what}: expected a file that can be read to its end, found {kind}')
-
-
-def read_text(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> str:
-    """Return the text (UTF-8) of a file, bounded as by `read_bytes`. Raise JointDynamicsError for a binary file."""
-    try:
-        return read_bytes(path, what, max_bytes).decode('utf-8-sig')
-    except UnicodeDecodeError:
-        raise JointDynamicsError(f'{what}: expected text, found a binary file') from None
 
 
 def parse_yaml(text: str, what: str, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES) -> Any:
@@ -117,7 +105,7 @@ def parse_yaml(text: str, what: str, max_bytes: int = MAX_BYTES, max_nodes: int 
     except JointDynamicsError:
         raise
     except _CONSTRUCTION as error:
-        found, mark = _one_line(error), getattr(error, 'problem_mark', None)
+        found, mark = one_line(error), getattr(error, 'problem_mark', None)
         if mark is not None:
             found = f'{getattr(error, "problem", found)} (line {mark.line + 1}, column {mark.column + 1})'
         raise JointDynamicsError(f'{what}: expected YAML, found: {found}') from None
@@ -150,19 +138,19 @@ def check_name(name: object, where: str) -> None:
 
 
 def parse_json(text: str, what: str, max_bytes: int = MAX_BYTES) -> Any:
-    """Return the data of a JSON text, bounded in size and depth; raises JointDynamicsError, beginning with `what`."""
+    """Return the data of a JSON text, bounded in size, and in depth by Python's recursion.
+
+    Raises JointDynamicsError, beginning with `what`.
+    """
     _check_size(text, what, max_bytes)
-    depth = 0
-    for character in re.findall(r'[\[\]{}]', _STRINGS.sub('', text)):
-        depth += 1 if character in '[{' else -1
-        if depth > MAX_DEPTH:
-            raise _too_deep(what)
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _each_once(pairs, what))
+    except RecursionError:
+        raise JointDynamicsError(f'{what}: expected JSON of a few levels of nesting, found too many') from None
     except JointDynamicsError:
         raise
     except ValueError as error:
-        raise JointDynamicsError(f'{what}: expected JSON, found: {_one_line(error)}') from None
+        raise JointDynamicsError(f'{what}: expected JSON, found: {one_line(error)}') from None
 
 
 def parse_xml(text: str, what: str) -> ET.Element:
@@ -181,7 +169,7 @@ def parse_xml(text: str, what: str) -> ET.Element:
     except JointDynamicsError:
         raise
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise JointDynamicsError(f'{what}: expected XML, found text that does not parse: {_one_line(error)}') from None
+        raise JointDynamicsError(f'{what}: expected XML, found text that does not parse: {one_line(error)}') from None
 
 
 class _BoundedTree(ET.TreeBuilder):
@@ -273,19 +261,15 @@ def _check_yaml(text: str, what: str, max_nodes: int) -> None:
 
 def _check_size(text: str, what: str, max_bytes: int) -> None:
     if len(text) > max_bytes:
-        raise _too_large(what, str(len(text)), max_bytes)
+        raise _too_large(what, len(text), max_bytes)
 
 
-def _too_large(what: str, found: str, max_bytes: int) -> JointDynamicsError:
-    return JointDynamicsError(f'{what}: expected at most {max_bytes} bytes, found {found}')
+def _too_large(what: str, found: int, most: int) -> JointDynamicsError:
+    return JointDynamicsError(f'{what}: expected at most {most} bytes, found {found}')
 
 
 def _too_deep(what: str) -> JointDynamicsError:
     return JointDynamicsError(f'{what}: expected at most {MAX_DEPTH} levels of nesting, found more')
-
-
-def _one_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def section_of(path: str, name: str) -> dict[str, Any]:

@@ -38,10 +38,7 @@ def prepare_folder(path: str | Path) -> Path:
         Before any work is done for it.
     """
     folder = Path(path).expanduser()
-    try:
-        _write(folder, {})
-    except OSError as error:
-        raise _not_written(f'output folder {folder}', 'folder', error) from None
+    _write(folder, {}, f'output folder {folder}: expected a folder')
     return folder
 
 
@@ -51,10 +48,7 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     Raise JointDynamicsError where that fails, leaving the old file as it was.
     """
     path = Path(path).expanduser()
-    try:
-        _write(path.parent, {path.name: content})
-    except OSError as error:
-        raise _not_written(path, 'file', error) from None
+    _write(path.parent, {path.name: content}, f'{path}: expected a file')
 
 
 def write_set(folder: str | Path, contents: Mapping[str, str | bytes]) -> None:
@@ -69,10 +63,7 @@ def write_set(folder: str | Path, contents: Mapping[str, str | bytes]) -> None:
         Where that fails, leaving the old files as they were unless the moving itself fails.
     """
     folder = Path(folder).expanduser()
-    try:
-        _write(folder, contents)
-    except OSError as error:
-        raise _not_written(folder, 'folder', error) from None
+    _write(folder, contents, f'{folder}: expected a folder')
 
 
 def remove_files(folder: str | Path, names: Iterable[str]) -> None:
@@ -87,26 +78,25 @@ def remove_files(folder: str | Path, names: Iterable[str]) -> None:
             ) from None
 
 
-def _write(folder: Path, contents: Mapping[str, str | bytes]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=STAGING, dir=folder) as waiting:
-        for name, content in contents.items():
-            if (folder / name).is_dir():
-                raise IsADirectoryError(f'{folder / name} is a folder')
-            with open(os.path.join(waiting, name), 'xb') as stream:
-                stream.write(content.encode('utf-8') if isinstance(content, str) else content)
-                stream.flush()
-                os.fsync(stream.fileno())
-        for name in list(contents)[1:]:
-            (folder / name).unlink(missing_ok=True)
-        for name in contents:
-            os.replace(os.path.join(waiting, name), folder / name)
-    descriptor = os.open(folder, os.O_RDONLY)  # the moves reach the disk with the folder
+def _write(folder: Path, contents: Mapping[str, str | bytes], expected: str) -> None:
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _not_written(what: str | Path, kind: str, error: OSError) -> JointDynamicsError:
-    return JointDynamicsError(f'{what}: expected a {kind} that can be written, found: {error.strerror or error}')
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=STAGING, dir=folder) as waiting:
+            for name, content in contents.items():
+                if (folder / name).is_dir():
+                    raise IsADirectoryError(f'{folder / name} is a folder')
+                with open(os.path.join(waiting, name), 'xb') as stream:
+                    stream.write(content.encode('utf-8') if isinstance(content, str) else content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            for name in list(contents)[1:]:
+                (folder / name).unlink(missing_ok=True)
+            for name in contents:
+                os.replace(os.path.join(waiting, name), folder / name)
+        descriptor = os.open(folder, os.O_RDONLY)  # the moves reach the disk with the folder
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise JointDynamicsError(f'{expected} that can be written, found: {error.strerror or error}') from None

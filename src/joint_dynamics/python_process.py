@@ -36,32 +36,29 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 
-AGAIN = 0.2  # s, between interrupts after a signal
+TERMINATION = (signal.SIGTERM, signal.SIGHUP)  # signals that end a process as Ctrl-C does
 LONGEST_END = 30.0  # s, from a signal to the forced end; a node that brakes or saves needs a few
 NICENESS = 10  # of background processes: the robot's driver may share this machine, at 500 Hz
 ONE_THREAD = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
 """Environment of processes that share the cores among themselves."""
-_PACKAGE = Path(__file__).resolve().parent
-# sys is built in, so that nothing is looked for before the folder is off the path. The package comes from where the
-# caller has it, which need not be on the path of the child (a source folder that the caller was started in).
+# Where the caller has the package, which need not be on the path of the child: a source folder that it was started in.
+_HOME = Path(__file__).resolve().parents[1]
+# sys is built in, so that nothing is looked for before the working folder is off the path.
 _BOOTSTRAP = """
 import sys
-sys.path[:] = [folder for folder in sys.path if folder]
-import importlib.util, runpy
-package, target = sys.argv[1:3]
+home, target = sys.argv[1:3]
 del sys.argv[1:3]
-if 'joint_dynamics' not in sys.modules:
-    spec = importlib.util.spec_from_file_location('joint_dynamics', package + '/__init__.py',
-        submodule_search_locations=[package])
-    sys.modules['joint_dynamics'] = parent = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(parent)
+sys.path[:] = [home, *filter(None, sys.path)]
+import joint_dynamics
+del sys.path[0]
+import importlib, runpy
 module, _, function = target.partition(':')
 if function:
     sys.exit(getattr(importlib.import_module(module), function)())
@@ -74,7 +71,7 @@ def module_command(target: str, arguments: Sequence[str] = ()) -> list[str]:
 
     `target` is the module, or `module:function` to call its function. To be used with `environment`.
     """
-    return [sys.executable, '-c', _BOOTSTRAP, str(_PACKAGE), target, *arguments]
+    return [sys.executable, '-c', _BOOTSTRAP, str(_HOME), target, *arguments]
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -192,6 +189,17 @@ def need_ros(command: str) -> None:
 
 
 @contextlib.contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None], numbers: Iterable[int]) -> Iterator[None]:
+    """Handle these signals by `handler` until the block is done."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+@contextlib.contextmanager
 def held_back() -> Iterator[None]:
     """Hold back the signals that Python handles until the block is done, and hand them on then.
 
@@ -204,20 +212,12 @@ def held_back() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-
-    numbers = [signal.SIGINT, signal.SIGTERM] + [signal.SIGHUP] * hasattr(signal, 'SIGHUP')
-    before = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
-    for number in before:
-        signal.signal(number, note)
+    numbers = [number for number in (signal.SIGINT, *TERMINATION) if callable(signal.getsignal(number))]
     try:
-        yield
+        with _handled(lambda number, frame: came.append(number), numbers):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in filter(came.__contains__, before):
+        for number in came:
             signal.raise_signal(number)
 
 
@@ -228,13 +228,8 @@ def terminated_like_interrupted() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    numbers = [signal.SIGTERM] + [signal.SIGHUP] * hasattr(signal, 'SIGHUP')
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
+    with _handled(interrupt, TERMINATION):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Stop:
@@ -249,7 +244,6 @@ class Stop:
     def __init__(self) -> None:
         self.requested = self.interrupts = False
         Stop.current = self
-        signal.signal(signal.SIGALRM, self._again)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._handle)
 
@@ -257,12 +251,6 @@ class Stop:
         self.requested = True
         # A callback or the middleware may wait for good, even with Python's lock: only a thread of C ends that.
         faulthandler.dump_traceback_later(LONGEST_END, exit=True)
-        if self.interrupts:
-            # An interrupt in a destructor or a call back from C is lost: it is repeated until it arrives.
-            signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
-            raise KeyboardInterrupt
-
-    def _again(self, number: int, frame: FrameType | None) -> None:
         if self.interrupts:
             raise KeyboardInterrupt
 
@@ -285,7 +273,6 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         stop.interrupts = False
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def leave(status: int) -> None:

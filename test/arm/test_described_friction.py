@@ -19,7 +19,7 @@ import pytest
 
 from joint_dynamics.arm import Arm, SteadyFriction, apply_friction_scale, with_reversal
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.identification.selection import WIDTHS
 from joint_dynamics.joint import NO_PRESLIDING, REVERSAL, FrictionModel, MaxwellSlip
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf

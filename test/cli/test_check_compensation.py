@@ -103,8 +103,8 @@ def test_units_are_those_of_the_joint(run, tmp_path):
     ('applied', 'message'),
     [
         ('joints: [', 'YAML'),
-        ('[]', 'joints'),
-        ({'joints': {'c': {'parameters': {'F_C0': 1}}}}, 'joints.c'),
+        ('[]', 'applied.yaml'),
+        ({'joints': {'c': {'parameters': {'F_C0': 1}}}}, "'c'"),
         ({'joints': {'b': {'parameters': {'F_C0': 1}, 'speed_limit': 1}}}, 'friction in the description'),
         ({'joints': {'a': {'parameters': {'F_C0': 1}}}}, 'speed_limit'),
         ({'joints': {'a': {'parameters': {'F_X': 1}, 'speed_limit': 1}}}, 'F_X'),

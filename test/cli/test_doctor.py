@@ -22,7 +22,7 @@ from joint_dynamics.recording import Recording
 def test_doctor_lists_what_is_there_and_what_works(run):
     done = run('doctor')
     assert done.status == 0
-    for word in ('numpy', 'pinocchio', 'rclpy', 'launch_pytest', 'regressor · parameters'):
+    for word in ('numpy', 'pinocchio', 'rclpy', 'launch_pytest', 'rclpy over DDS'):
         assert word in done.out
 
 

@@ -82,14 +82,10 @@ def test_gains_in_summary_and_description(run, arm_file, pair, ur, tmp_path):
 
 @pytest.mark.parametrize(
     ('arguments', 'found'),
-    [
-        ((), 'no loaded recording'),
-        (('--payload-mass', 3.2), 'no loaded recording'),
-        (('--loaded', 'LOADED'), 'no known mass'),
-    ],
+    [((), '--payload-mass'), (('--payload-mass', 3.2), '--loaded'), (('--loaded', 'LOADED'), '--payload-mass')],
 )
 def test_tls_without_what_it_needs_is_one_clear_line(run, arm_file, pair, tmp_path, arguments, found):
     arguments = [pair[1] if argument == 'LOADED' else argument for argument in arguments]
     done = run('identify', pair[0], '--robot', arm_file, '--method', 'tls', *arguments, '--out', tmp_path / 'out')
     assert done.status == 2
-    assert '--loaded' in done.error and '--payload-mass' in done.error and found in done.error
+    assert found in done.error

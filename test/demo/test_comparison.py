@@ -98,20 +98,6 @@ def test_friction_errors_are_those_put_in(truth):
     np.testing.assert_allclose(found['friction_error_adapted_percent'], expected)
 
 
-def test_friction_of_the_truth_grows_with_wear(truth):
-    names = truth['joint_names']
-    joints = {name: {'friction': {'parameters': {'F_C0': 10.0}}} for name in names}
-    description = DynamicsDescription({'robot': {'joint_names': list(names)}, 'joints': joints})
-    alpha = np.tile([1.0, 0.0], (len(names), 1))
-    new = friction_errors(description, alpha, truth)['friction_true']
-    worn_robot = FlexibleJointRobot(seed=3)
-    worn_robot.set_wear(1.0)
-    worn_robot.step()
-    worn = friction_errors(description, alpha, worn_robot.truth.as_document())['friction_true']
-    growth = 0.6 * np.array(truth['friction']['coulomb'])
-    assert np.all(np.abs(worn - new - growth) < 0.05 * growth)
-
-
 def test_mean_squares_of_a_run_with_known_errors():
     time = np.linspace(0, 2, 41)
     motion = MotionSamples(time, *(np.column_stack([row] * 2) for row in (np.sin(time), np.cos(time), -np.sin(time))))

@@ -22,7 +22,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 
@@ -31,6 +30,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 from joint_dynamics.cli.demo import run_demo
 from joint_dynamics.demo import DemoSettings
 from joint_dynamics.demo.report import demo_report
+from joint_dynamics.demo.stages import CALIBRATION
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.terminal import Terminal
 
@@ -143,8 +143,7 @@ def test_a_seed_is_a_number_from_0(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_calibration_finds_the_robot(tmp_path):
-    settings = DemoSettings(seed=1, period=8.0, repeats=1, online=False)
-    summary, results = run_demo(settings, tmp_path, Terminal())
+    summary, results = run_demo(DemoSettings(seed=1), tmp_path, Terminal(), CALIBRATION)
     assert summary['validation_moving_percent'] < 3.0
     assert summary['median_error_percent'] < 15.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
@@ -175,17 +174,3 @@ def every_number(document):
             yield from every_number(item)
     elif isinstance(document, float):
         yield document
-
-
-def test_a_trajectory_is_sent_and_read_as_arrays():
-    from joint_dynamics.demo.robot import efforts_of
-    from joint_dynamics.nodes.interfaces.messages import joint_trajectory
-
-    time_, q = np.array([0.5, 1.25]), np.arange(4.0).reshape(2, 2)
-    message = joint_trajectory(['a', 'b'], time_, q, effort=10 * q)
-    assert [point.positions.tolist() for point in message.points] == q.tolist()
-    assert message.points[1].time_from_start.sec == 1
-    assert message.points[1].time_from_start.nanosec == 250_000_000
-    times, effort = efforts_of(message)
-    np.testing.assert_array_equal(times, time_)
-    np.testing.assert_array_equal(effort, 10 * q)

@@ -23,6 +23,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
 from joint_dynamics.demo.robot import DemoRobot
+from joint_dynamics.excitation import MotionSamples
 
 
 class LateClient:
@@ -56,5 +57,5 @@ class LateClient:
 def test_a_motion_taken_late_ends_late(delay):
     client = LateClient(delay)
     robot = DemoRobot(client)
-    robot.wait(robot.play(np.array([0.0, 7.0]), np.zeros((2, 1))))
+    robot.wait(robot.play(MotionSamples(np.array([0.0, 7.0]), *np.zeros((3, 2, 1)))))
     assert robot.time >= client.end == 5.0 + delay + 7.0

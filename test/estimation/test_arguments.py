@@ -14,7 +14,6 @@
 
 """Arguments, settings and building blocks of the learning parts."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +26,11 @@ from joint_dynamics.estimation import (
     ContactDetector,
     EstimationSettings,
     FrictionEstimator,
-    HealthMonitor,
     PayloadEstimator,
     StiffnessEstimator,
 )
-from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.estimation.recursive import bound, per_joint, positive, rls_step
+from joint_dynamics.estimation.estimation_settings import per_joint, positive
+from joint_dynamics.estimation.spring import bound, rls_step
 from joint_dynamics.estimation.timeline import Timeline
 
 
@@ -57,15 +55,13 @@ from joint_dynamics.estimation.timeline import Timeline
         (lambda: StiffnessEstimator(1, mu=1.5), 'mu'),
         (lambda: StiffnessEstimator(1, delta=np.inf), 'delta'),
         (lambda: StiffnessEstimator(1, initial_covariance=0.0), 'initial_covariance'),
-        (lambda: LostMotion(2, None, [1.0, 0.0], 1.0), 'limit'),
         (lambda: PayloadEstimator(None, 1.0, memory=0.0), 'memory'),
         (lambda: Timeline(('a', 'a'), ('q',)), "('a', 'a')"),
         (lambda: Timeline(('a',), ('q',), max_gap=0.0), 'max_gap'),
         (lambda: EstimationSettings(friction_lower=(3.0, 0.0)), 'friction_lower'),
         (lambda: EstimationSettings(friction_lower=(0.4, 0.1)), 'friction_lower'),
         (lambda: EstimationSettings(friction='coulomb_viscous'), 'friction'),
-        (lambda: EstimationSettings.from_mapping({'stiffness_source': 'link'}), 'stiffness_source'),
-        (lambda: EstimationSettings.from_mapping({'stiffness_preset': 'thesis'}), 'stiffness_preset'),
+        *((lambda name=name: EstimationSettings.from_mapping({name: 1.0}), name) for name in EstimationSettings.GONE),
     ],
 )
 def test_impossible_arguments_are_refused_by_name(make, name):
@@ -86,36 +82,6 @@ def test_numbers_for_one_and_for_every_joint():
     assert positive('x', np.inf) == np.inf
     with pytest.raises(JointDynamicsError):
         positive('x', np.nan)
-
-
-def test_everything_is_forgotten_in_its_kind():
-    """Masks are masks, and none is set."""
-    stiffness, friction = StiffnessEstimator(2), FrictionEstimator(2)
-    for mask in (
-        stiffness.excited, stiffness.reliable, friction.moving, friction.excited, friction.informative,
-        friction.saturated, ContactDetector(2, 1.0, floor=1.0).contact,
-        ContactDetector(2, 1.0, floor=1.0).armed, ContactDetector(2, 1.0, floor=1.0).lasting,
-    ):  # fmt: skip
-        assert mask.dtype == bool and not mask.any()
-    assert stiffness.changes.dtype.kind == 'i'
-    assert HealthMonitor(None).working_range == 1e-3 and HealthMonitor(None).friction_reference == 1.0
-
-
-@pytest.mark.parametrize('order', [1, 2, 3, 4])
-def test_curves_are_the_polynomials_and_their_slopes(order):
-    rng = np.random.default_rng(order)
-    scale = np.array([1e-3, 2e-3])
-    estimator = StiffnessEstimator(2, order, scale=scale)
-    alpha = rng.uniform(1, 2, (2, order)) * 1e4 / scale[:, None] ** (2 * np.arange(order))
-    estimator.reset(alpha)
-    phi = rng.normal(0, 1e-3, (5, 2))
-    power = 2 * np.arange(order) + 1
-    np.testing.assert_allclose(estimator.torque(phi), np.sum(alpha * phi[..., None] ** power, axis=-1), rtol=1e-9)
-    slope = np.sum(alpha * power * phi[..., None] ** (power - 1), axis=-1)
-    np.testing.assert_allclose(estimator.stiffness(phi), slope, rtol=1e-9)
-    psi = phi[0][:, None] ** power
-    variance = np.einsum('np,npq,nq->n', psi, estimator.covariance, psi) * estimator.noise**2
-    np.testing.assert_allclose(estimator.variance(phi[0]), variance, rtol=1e-9)
 
 
 def test_when_a_stiffness_is_reliable():
@@ -199,9 +165,3 @@ def test_estimator_and_feedforward_have_one_region_of_alpha():
     settings = EstimationSettings()
     assert (settings.friction_lower, settings.friction_upper) == ALPHA_BOUNDS
     assert {item.name: item.default for item in friction_parameters('none')}['viscous_share'] == settings.viscous_share
-
-
-def test_settings_that_are_allowed():
-    EstimationSettings(payload_memory=np.inf, stiffness_memory=np.inf, temperature=-20.0, stiffness_order=1)
-    EstimationSettings(friction_lower=(0.5, 0.05), friction_upper=(0.5, 0.05))
-    assert replace(EstimationSettings(), omega_min=0.5) == EstimationSettings(omega_min=0.5)

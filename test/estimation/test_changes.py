@@ -114,7 +114,7 @@ def test_only_a_load_is_named_while_what_is_carried_is_not_known(tools, true_des
     robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0)
     arm = Arm.from_description(robot.model, true_description(robot))
     estimator, asked = JointEstimator(arm, PERIOD, EstimationSettings(payload=True)), []
-    estimator.changes.find = lambda: asked.append(estimator.payload.known) or Change('friction', 3, 1.5, 0, 6)
+    estimator.changes.find = lambda: asked.append(estimator.payload.known) or Change('friction', 3, 1.5, 6)
     robot.place(trajectory.sample(0.0).q[0])
     reference = trajectory.sample(np.arange(0.0, time[-1], PERIOD))
     samples = robot.run(Command.track(reference.q, reference.dq, reference.effort))
@@ -199,19 +199,19 @@ def found_in(
     that loads take up; unknown(block): likewise, by the deviation of the kinematic error. noise: N·m, 0.2 stated.
     """
     rng, n, body, weight, found = np.random.default_rng(0), 3, np.zeros(BODY), np.full(3, 5.0), []
-    detector, body[-1] = ChangeDetector(n, 1, 8e-3, np.ones(n)), carried
+    detector, body[-1] = ChangeDetector(n, 8e-3, np.ones(n)), carried
     for block in range(blocks):
-        begin_block(detector.blocks, body, np.tile([1.0, 0.0], (n, 1)), np.full((n, 1), 20.0))
+        begin_block(detector.blocks, body, np.tile([1.0, 0.0], (n, 1)))
         added, deformation, error = draw(block, rng)
         for phi in deformation:
             # of a body that is moved by up to 1 g, held in other postures
             rows = rng.normal(size=(n, BODY)) * [*[0.1] * 6, *[3.0] * 3, 5.0]
             rows *= 0.01 if felt and block not in felt else 1.0
             errors, omega = rng.normal(0.0, noise, (2, n)), rng.normal(size=n)
-            motor = np.stack([np.sign(omega) + rows @ added + errors[0], np.sign(omega), omega, weight])
+            motor = np.stack([np.sign(omega) + rows @ added + errors[0], np.sign(omega), omega, 0.0 * weight, weight])
             torque = rows @ added - 20.0 * phi + error + errors[1]
-            spring = np.stack([torque, weight, phi, taken(block), unknown(block)])
-            take(detector.blocks, rows, motor, spring, block in felt, np.empty(BODY + 5))
+            spring = np.stack([torque, -20.0 * phi, taken(block), unknown(block), weight])
+            take(detector.blocks, rows, np.stack([motor, spring]), block in felt)
         detector.complete()
         found.append(detector.find())
     return [(block, one.kind, one.joint) for block, one in enumerate(found) if one is not None]
@@ -365,16 +365,16 @@ def test_late_errors_are_no_softer_spring():
 
 def test_an_error_that_stays_for_a_block_is_little_of_a_payload(arm):
     """A body turns, and each joint has a torque error of its own in each block: less of a mass than taken as noise."""
-    rng, detector, masses = np.random.default_rng(2), ChangeDetector(6, 1, 8e-3, np.ones(6)), []
+    rng, detector, masses = np.random.default_rng(2), ChangeDetector(6, 8e-3, np.ones(6)), []
     usual, every = detector.constant.copy(), list(range(WINDOW))
     for _ in range(20):
         for _ in every:
-            begin_block(detector.blocks, np.zeros(BODY), np.tile([1.0, 0.0], (6, 1)), np.zeros((6, 1)))
+            begin_block(detector.blocks, np.zeros(BODY), np.tile([1.0, 0.0], (6, 1)))
             error = rng.normal(0.0, 1.0, 6)
             for _ in range(detector.per_block):
                 rows, omega = rng.normal(size=(6, BODY)) * [*[0.1] * 6, *[3.0] * 3, 5.0], rng.normal(size=6)
-                motor = np.stack([np.sign(omega) + error, np.sign(omega), omega, np.ones(6)])
-                take(detector.blocks, rows, motor, np.zeros((5, 6)), False, np.empty(BODY + 5))
+                motor = np.stack([np.sign(omega) + error, np.sign(omega), omega, np.zeros(6), np.ones(6)])
+                take(detector.blocks, rows, np.stack([motor, np.zeros((5, 6))]), False)
             detector.complete()
         for stays in (usual, 1e-9 * usual):
             detector.constant, payload = stays, PayloadEstimator(arm.rigid_body(), 8e-3)

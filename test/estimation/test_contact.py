@@ -49,21 +49,19 @@ def signals(seconds, seed=0, error=(0.3, 2.0)):
     return motor, np.where(np.abs(omega) > 0.2, 0.5, 2.0), smooth * 0.1, omega
 
 
-def run(detector, seconds, push=lambda k: 0.0, adapted=True, seed=0, elastic=True, held=0.0, doubted=False, creep=None):
+def run(detector, seconds, push=lambda k: 0.0, adapted=True, seed=0, elastic=True, held=0.0):
     """Feed the signals; a push (N·m at sample k) is felt by the spring.
 
-    By the motor less the share `held` by friction below 0.2 rad/s. creep: rad/s instead of rest.
+    By the motor less the share `held` by friction below 0.2 rad/s.
     """
     motor, deviation, spring, omega = signals(seconds, seed)
-    if creep is not None:
-        omega = np.where(omega == 0.0, creep, omega)
     found = []
     for k in range(motor.size):
         extra = push(k)
         felt = motor[k : k + 1] + extra * (1.0 - held * (abs(omega[k]) < 0.2))
         by_motor = np.stack([felt, deviation[k : k + 1]])
         by_spring = np.stack([spring[k : k + 1] + extra if elastic else felt, NONE])
-        masks = np.array([[elastic], [doubted]])
+        masks = np.array([[elastic], [False]])
         found.append(
             bool(detector.update(by_motor, by_spring, NOTHING, *masks, omega[k : k + 1], np.array([adapted]))[0])
         )
@@ -73,11 +71,6 @@ def run(detector, seconds, push=lambda k: 0.0, adapted=True, seed=0, elastic=Tru
 @pytest.fixture
 def detector():
     return ContactDetector(1, PERIOD, floor=0.5)
-
-
-def test_no_contact_before_it_has_learnt(detector):
-    assert not run(detector, 4.0, push=lambda k: 50.0).any()
-    assert not detector.armed.any()
 
 
 @pytest.mark.parametrize('elastic', [True, False])
@@ -101,18 +94,6 @@ def test_the_spring_sees_what_friction_holds(detector):
         run(detector, 45.0, seed=1, elastic=elastic)
         found = run(detector, 3.0, push=lambda k: 3.0 if k >= rest else 0.0, seed=3, elastic=elastic, held=1.0)
         assert found[rest:].any() == elastic
-
-
-def test_a_spring_alone_tells_no_contact_of_a_joint_that_slides():
-    """Friction holds a push where the joint rests; where it slides, a spring that is alone has changed."""
-    late = int(2.7 / PERIOD)
-    for creep, held, felt in ((0.0, 1.0, True), (0.03, 1.0, False), (0.03, 0.0, True), (-0.03, 1.0, False)):
-        detector = ContactDetector(1, PERIOD, floor=0.5, learning=1.0)
-        run(detector, 45.0, seed=1, creep=0.02)
-        run(detector, 45.0, seed=1)
-        found = run(detector, 3.0, push=lambda k: 20.0 if k >= late else 0.0, seed=3, held=held, creep=creep)
-        assert found[late:].any() == felt
-        assert not found[:late].any()
 
 
 def drive(detector, by_motor, by_spring, omega, deviation=0.0):
@@ -223,42 +204,6 @@ def test_the_threshold_is_higher_of_few_visits(detector):
         assert beyond == pytest.approx(np.exp(-4.0), abs=4.0 * np.sqrt(np.exp(-4.0) / 200_000))
 
 
-def test_a_spring_in_doubt_tells_no_contact():
-    rest = int(2.6 / PERIOD)
-    for doubted in (True, False):
-        detector = ContactDetector(1, PERIOD, floor=0.5)
-        run(detector, 45.0, seed=1)
-        found = run(detector, 3.0, push=lambda k: 3.0 if k >= rest else 0.0, seed=3, held=1.0, doubted=doubted)
-        assert found[rest:].any() == (not doubted)
-
-
-@pytest.mark.parametrize(('uncertainty', 'link'), [(0.0, 0.0), (3.0, 0.0), (0.0, 3.0)])
-def test_errors_of_lost_motion_or_load_are_no_push(uncertainty, link):
-    """A change of the spring counts against the uncertainty of play and load."""
-    rest = int(2.6 / PERIOD)
-    for changed in (False, True):
-        held = ContactDetector(1, PERIOD, floor=0.5)
-        run(held, 45.0)
-        motor, deviation, spring, omega = signals(3.0, 3)
-        found = False
-        for k in range(motor.size):
-            extra = 3.0 * (k >= rest)
-            wrong, of_link = np.array([[uncertainty * (k >= rest)], [link * (k >= rest or not changed)]])
-            by_motor, by_spring = (
-                np.stack([motor[k : k + 1], deviation[k : k + 1]]),
-                np.stack([spring[k : k + 1], np.hypot(wrong, of_link)]),
-            )
-            by_spring[0] += extra
-            lost, masks = np.stack([NONE, wrong, of_link]), np.array([[True], [False]])
-            found |= bool(held.update(by_motor, by_spring, lost, *masks, omega[k : k + 1], np.array([True]))[0])
-        assert found == (uncertainty == 0.0 and not (link and changed))
-
-
-def test_one_bad_sample_is_no_contact(detector):
-    run(detector, 120.0, seed=1)
-    assert not run(detector, 30.0, push=lambda k: 50.0 * (k % 100 == 50), seed=2).any()
-
-
 def test_a_push_is_not_learnt_but_a_lasting_load_is(detector):
     run(detector, 45.0)
     before = detector.level[0, 0, 0]
@@ -267,13 +212,6 @@ def test_a_push_is_not_learnt_but_a_lasting_load_is(detector):
     found = run(detector, 60.0, push=lambda k: 30.0)
     assert detector.level[0, 0, 0] > 1.5 * before
     assert not found[-125:].all()
-
-
-def test_errors_below_the_floor_are_no_contacts():
-    detector = ContactDetector(1, PERIOD, floor=3.0)
-    run(detector, 60.0)
-    assert not run(detector, 30.0, push=lambda k: 1.5, seed=1).any()
-    assert run(detector, 30.0, push=lambda k: 9.0, seed=1).any()
 
 
 class Joint:
@@ -422,26 +360,6 @@ def test_every_joint_is_judged_by_the_formulas(options):
     level = [[[joint.square[side, regime] for joint in joints] for regime in REGIMES] for side in SIDES]
     np.testing.assert_allclose(detector.level, np.sqrt(level), rtol=1e-9)
     assert contacts > 300 and lasting > 100 and softened > 50
-
-
-def test_default_arguments_of_the_detector():
-    """Noise is a sixth of the floor; times are counted in samples, at least one."""
-    rng = np.random.default_rng(0)
-    given, left = ContactDetector(2, PERIOD, floor=3.0, noise=0.5), ContactDetector(2, PERIOD, floor=3.0)
-    none = np.zeros(2)
-    for _ in range(800):
-        motor = rng.normal(size=2)
-        for detector in (given, left):
-            side = np.stack([motor, none])
-            detector.update(side, side, np.zeros((3, 2)), none > 0, none > 0, none + 1.0, none == 0)
-    np.testing.assert_array_equal(given.level, left.level)
-    assert left.level[0, 0].min() > 1.0
-    coarse = ContactDetector(1, 1e3, floor=1.0, learning=1.0, confirm=0.0)
-    one = np.ones(1)
-    for k in range(3):
-        motor, spring = np.array([[1e3 ** (k > 1)], [0.0]]), np.array([[1.0], [0.0]])
-        coarse.update(motor, spring, NOTHING, one < 0, one < 0, one, one > 0)
-    assert coarse.armed.all() and coarse.contact.all()
 
 
 def test_reset_forgets_levels_and_reset_signals_does_not():

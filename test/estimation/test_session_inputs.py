@@ -23,6 +23,7 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSession, EstimationSettings, FrictionEstimator, HealthThresholds
+from joint_dynamics.estimation.conditions import conditions
 from joint_dynamics.estimation.input_values import ORDERS, MotorReflection
 from joint_dynamics.recording.conversions import MotorSide
 
@@ -140,7 +141,7 @@ def test_estimates_belong_to_the_time_of_their_signals(make):
     np.testing.assert_allclose(estimator.q, 0.15 * last, atol=0.01)
     kinematic = session.arm.kinematic_error(0.1505 * last)
     np.testing.assert_allclose(estimator.theta, 0.1505 * last - kinematic, atol=0.01)
-    assert len(session.health()) == 6 and next(iter(session.conditions())) == 'samples'
+    assert len(session.health()) == 6 and next(iter(conditions(session))) == 'samples'
     # a gap: the signals begin anew, learnt values stay
     session.estimator.friction.reset([1.1, 0.0])
     later = feed(session, 100, start=1000)

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.estimation import StiffnessEstimator
-from joint_dynamics.estimation.spring import STEP, elastic
+from joint_dynamics.estimation.spring import elastic
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -67,7 +67,7 @@ def test_without_forgetting_it_is_batch_least_squares(order, prior):
     n, samples = 4, 3000
     phi = rng.uniform(-2e-3, 2e-3, (samples, n))
     torque = 2e4 * phi + 3e9 * phi**3 + rng.normal(0, 0.3, phi.shape)
-    estimator = StiffnessEstimator.ordinary(n, order, initial_covariance=prior)
+    estimator = StiffnessEstimator(n, order, mu=1.0, gate=0.0, change_share=np.inf, initial_covariance=prior)
     for row in zip(phi, torque, strict=True):
         estimator.update(*row)
     for j in range(n):
@@ -82,15 +82,6 @@ def test_without_forgetting_it_is_batch_least_squares(order, prior):
         scaled = np.linalg.inv(rows.T @ rows)
         unit = 1e-3 ** (2 * np.arange(order) + 1)
         assert estimator.covariance[j] == pytest.approx(scaled / np.outer(unit, unit), rel=1e-6)
-
-
-def test_the_update_factor_is_finite_at_its_pole():
-    """c = 1/(1/β + r) [M3 eq 18] cannot be computed where r = 1/μ − 1: the covariance stays."""
-    mu = 0.99
-    pole = 1 / mu - 1
-    estimator = StiffnessEstimator(1, 1, scale=1.0, mu=mu, initial_covariance=pole, gate=0.0, novelty=0.0)
-    estimator.update([1.0], [0.0])
-    assert estimator.covariance[0, 0, 0] == pytest.approx(pole, rel=1e-12)
 
 
 def test_thesis_experiment(bang_joint, pairs, nrmse):
@@ -126,7 +117,6 @@ def test_halved_torque_is_detected_and_learnt(three, nrmse):
         assert nrmse(found[9999][j], one.stiffness, reach) >= 95.2
         assert nrmse(found[after[j]][j], half, reach) >= 90.0
         assert nrmse(found[34999][j], half, reach) >= 94.0
-    assert estimator.reopened.tolist() == [1, 1, 1]
 
 
 def test_a_map_that_has_changed_is_learnt_anew_from_what_it_is(three):
@@ -151,91 +141,28 @@ def test_beyond_its_reach_a_curve_goes_on_along_its_tangent():
     phi = np.linspace(-3e-3, 3e-3, 61)[:, None] * [1.0, 0.5]
     estimator = StiffnessEstimator(2, initial_coefficients=described.coefficients, reach=described.reach)
     np.testing.assert_allclose(estimator.torque(phi), described.torque(phi), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(estimator.stiffness(phi), described.stiffness(phi), rtol=1e-12)
     # the same of one sample, compiled
     alpha, work = described.coefficients[0], np.empty((2, 2))
     of_one = np.array([elastic(alpha, one, described.reach[0], work) for one in phi[:, 0]])
     np.testing.assert_allclose(of_one[:, 0], described.torque(phi)[:, 0], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(of_one[:, 1], described.stiffness(phi)[:, 0], rtol=1e-12)
-    learner = StiffnessEstimator.ordinary(2, scale=1e-3, reach=described.reach, initial_covariance=1e12)
+    learner = StiffnessEstimator(2, scale=1e-3, reach=described.reach, initial_covariance=1e12)
     for row in np.tile(phi, (3, 1)):
         learner.update(row, described.torque(row))
     np.testing.assert_allclose(learner.coefficients, described.coefficients, rtol=1e-5)
 
 
-def stretches(torques, seconds=0.6, period=5e-3):
-    """Return the stiffness in force, (samples, stretches), of a joint described with 2e4 N·m/rad.
-
-    It moves to and fro, one stretch each, with the torque times the factor of each of `torques`.
-    """
-    estimator = StiffnessEstimator(
-        1, 1, period=period, keep=True, initial_coefficients=2e4, initial_covariance=1e4, noise=0.5
-    )
-    time = np.arange(0.0, seconds, period)
-    phi, rows = 1e-3 * np.sin(np.pi * (time + 0.5 * period) / seconds), []
-    for _ in range(20):
-        for way in (1.0, -1.0):
-            for one in phi:
-                estimator.update([way * one], [2e4 * way * one])
-    for k, factor in enumerate(torques):
-        way, row = (-1.0) ** k, []
-        for one in phi:
-            estimator.update([way * one], [2e4 * factor * way * one])
-            row.append(estimator.coefficients[0, 0])
-        rows.append(row)
-    return np.array(rows) / 2e4
-
-
-@pytest.mark.parametrize('factor', [0.15, 0.5, 1.8])
-def test_one_stretch_changes_a_stiffness_by_a_tenth(factor):
-    """As a push does that friction holds: the motor side shows only a part of the torque that bends the spring."""
-    found = stretches([factor, *[1.0] * 9])
-    begins = np.concatenate([[1.0], found[:-1, -1]])
-    # of the stiffness at its beginning, which a thousandth of noise-free learning precedes
-    assert np.abs(found / begins[:, None] - 1.0).max() <= STEP + 1e-3
-    assert np.abs(found - 1.0).max() <= 2.0 * STEP
-    assert found[-1, -1] == pytest.approx(1.0, rel=0.02)
-
-
-@pytest.mark.parametrize('factor', [0.5, 1.6])
-def test_a_second_stretch_confirms_a_stiffness(factor):
-    found = stretches([factor] * 6)
-    assert np.abs(found[0] - 1.0).max() <= STEP + 1e-3
-    assert found[-1, -1] == pytest.approx(factor, rel=0.02)
-
-
 def test_a_friction_error_at_low_torque_is_no_jump():
     """3 N·m are over half of the torque of one second, and a seventh of its long-term rms."""
-    estimator, rng = StiffnessEstimator(1, period=2e-3), np.random.default_rng(5)
+    estimator, rng, jumped = StiffnessEstimator(1, period=2e-3), np.random.default_rng(5), False
     t = np.arange(0.0, 7.0, 2e-3)
     working = t < 6.0
     phi = np.where(working, 1.5e-3 * np.sin(2.0 * t), 2.4e-4 + 3e-5 * np.sin(20.0 * t))
     friction = np.where(working, 0.0, 3.0 * np.sign(np.cos(20.0 * t)))
     for one, torque in zip(phi, 2e4 * phi + friction + rng.normal(0.0, 0.05, t.size), strict=True):
         estimator.update([one], [torque])
-    assert estimator.reopened.tolist() == [0]
-
-
-def test_ten_minutes_of_standstill_change_nothing(bang_joint, pairs, nrmse):
-    """600 s at 50 Hz, with a torque that is wrong: unloaded, loaded and hardly wrong, loaded and wrong.
-
-    Encoders flicker by a count.
-    """
-    estimator = StiffnessEstimator(3, period=2e-2)
-    for phi, torque in pairs[:15000:20]:
-        estimator.update([phi] * 3, [torque] * 3)
-    before = estimator.coefficients
-    rest, bias = np.array([0.0, 8e-4, 8e-4]), np.array([1.0, 0.3, 3.0])
-    k1, k3 = bang_joint.stiffness
-    for noise in np.random.default_rng(1).normal(0, 2e-6, (30000, 3)):
-        estimator.update(rest + noise, k1 * rest + k3 * rest**3 + bias)
-    reach = np.abs(bang_joint.phi).max()
-    for j, kept in enumerate((99.9, 99.0, 95.0)):
-        change = nrmse(estimator.coefficients[j], before[j], reach)
-        assert change >= kept, f'joint {j}: {change:.2f} % of the map kept'
-    P = estimator.covariance * np.outer([1e-3, 1e-9], [1e-3, 1e-9])
-    assert np.linalg.eigvalsh(P).min() > 0
-    assert np.linalg.eigvalsh(P).max() <= 1e4
+        jumped |= bool(estimator.states['jumped'][0])
+    assert not jumped
 
 
 def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, nrmse):
@@ -280,8 +207,8 @@ def learn_beside_shape(reference, phi, torque, keeps=True):
         1, period=2e-3, initial_coefficients=DESCRIBED.coefficients, initial_covariance=[2e3, 200.0], keep=True
     )
     reference = [reference * [1e-3, 1e-9]] if keeps else None
-    for angle, value, way in zip(phi, torque, np.sign(np.gradient(phi)), strict=True):
-        estimator.update([angle], [value], reference=reference, direction=[way])
+    for angle, value in zip(phi, torque, strict=True):
+        estimator.update([angle], [value], reference=reference)
     return TorsionalStiffness(estimator.coefficients[0])
 
 
@@ -294,16 +221,6 @@ def test_a_narrow_range_changes_the_factor_not_the_shape():
         learnt = learn_beside_shape(DESCRIBED.coefficients, phi, torque, keeps)
         off = np.abs(learnt.torque(small) / (0.7 * DESCRIBED.torque(small)) - 1.0).max()
         assert off < 0.01 if keeps else off > 0.05
-
-
-@pytest.mark.parametrize('factor', [0.6, 1.0, 1.3])
-def test_the_factor_of_a_curve_is_learnt_as_without_its_shape(factor):
-    """A factor contradicts no shape."""
-    time = np.arange(0.0, 10.0, 2e-3)
-    phi = 2e-3 * np.sin(3.0 * time) * np.sin(0.7 * time)
-    for keeps in (True, False):
-        learnt = learn_beside_shape(DESCRIBED.coefficients, phi, factor * DESCRIBED.torque(phi), keeps)
-        np.testing.assert_allclose(learnt.coefficients, factor * DESCRIBED.coefficients, rtol=1e-3)
 
 
 def test_a_wide_range_changes_the_shape():
@@ -351,11 +268,7 @@ def ugly(kind, rng, samples):
 
 @pytest.mark.parametrize(
     'make',
-    [
-        StiffnessEstimator,
-        StiffnessEstimator.thesis,
-        lambda n: StiffnessEstimator(n, 3, mu=0.9, delta=1e-3, gate=0.0, novelty=0.0),
-    ],
+    [StiffnessEstimator, StiffnessEstimator.thesis, lambda n: StiffnessEstimator(n, 3, mu=0.9, delta=1e-3, gate=0.0)],
 )
 def test_a_million_ugly_samples_leave_it_finite(make):
     """Ten kinds of input at once on 50 joints, a million joint samples in all.
@@ -378,16 +291,6 @@ def test_a_million_ugly_samples_leave_it_finite(make):
     assert np.linalg.eigvalsh(P / (root[:, :, None] * root[:, None, :])).min() > -1e-9
 
 
-@pytest.mark.parametrize('rate', [100, 500])
-def test_other_rates(joint, nrmse, rate):
-    """The same settings at 100 and 500 Hz: everything is in seconds."""
-    simulated = joint(seed=1, period=1.0 / rate)
-    pairs = virtual_torque(simulated, window=0.1 if rate == 100 else 0.05)
-    estimator = StiffnessEstimator(1, period=1.0 / rate)
-    run(estimator, pairs)
-    assert nrmse(estimator.coefficients[0], simulated.stiffness, np.abs(simulated.phi).max()) >= 94.0
-
-
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
 def test_a_lasting_error_stays_in_the_deviation(sign):
     """Lost motion of 0.08 mrad is not taken off; every sample states a deviation of 0.05 mrad."""
@@ -405,80 +308,58 @@ def test_a_lasting_error_stays_in_the_deviation(sign):
     np.testing.assert_allclose(relative, estimator.standard_deviation[0] / estimator.coefficients[0])
 
 
+def level(s, error, torque, window, floor, share):
+    """Update the levels of one joint with an excited sample; return whether its error has jumped."""
+    s.seen += 1
+    s.short += (error - s.short) / min(s.seen, window)
+    s.level += (torque**2 - s.level) / min(s.seen, window)
+    s.usual += (s.level - s.usual) / min(s.seen, 20.0 * window)
+    s.long += (min(max(s.short, floor), 2.0 * s.long) - s.long) / min(s.seen, 20.0 * window)
+    return s.seen >= window and s.short > max(share**2 * max(s.level, s.usual), 9.0 * s.long)
+
+
 def test_a_stiffness_with_jumps_by_the_formulas(textbook):
-    """Sums over the samples between two checks, usual and present level, the covariance opened where it jumps."""
-    rng = np.random.default_rng(9)
-    n, period, scale, hold, window, share, mu = 2, 2e-3, np.array([1e-3, 2e-3]), 0.02, 0.1, 0.3, 0.995
+    """Usual and present level, the covariance opened where it jumps; broken samples teach nothing."""
+    rng, period, scale, window, share, mu, floor = np.random.default_rng(9), 2e-3, 1e-3, 50, 0.3, 0.995, 0.04
     estimator = StiffnessEstimator(
-        n, 2, period=period, scale=scale, mu=mu, hold=hold, change_share=share, change_window=window, noise=0.2,
-        initial_covariance=100.0, initial_coefficients=[[1e4, 1e9], [2e4, 0.0]],
+        1, 2, period=period, scale=scale, mu=mu, change_share=share, change_window=window * period, noise=0.2,
+        initial_covariance=100.0, initial_coefficients=[1e4, 1e9],
     )  # fmt: skip
-    stride, length, floor = round(0.005 / period), round(window / period), 0.2**2
-    alpha = np.array([[10.0, 1.0], [40.0, 0.0]])
-    P = [100.0 * np.eye(2)] * n
-    one = [
-        SimpleNamespace(anchor=np.inf, still=round(hold / period), fresh=True, sums=np.zeros(3), seen=0.0, short=0.0,
-                        stays=np.zeros(2), level=0.0, long=floor, usual=0.0, excited=0.0, changes=0)
-        for _ in range(n)
-    ]  # fmt: skip
-    # one more than is evaluated, so that the map in force has the last levels
+    alpha, P = np.array([10.0, 1.0]), 100.0 * np.eye(2)
+    s = SimpleNamespace(seen=0, short=0.0, level=0.0, long=floor, usual=0.0, sums=np.zeros(2), excited=0, jumps=[])
     t = np.arange(3001) * period
-    phi = np.stack([1.2e-3 * np.sin(5 * t), 2e-3 * np.sin(3 * t)], axis=1) + rng.normal(0, 1e-6, (len(t), n))
-    phi[1500:1600] = phi[1500]
-    y = np.stack([1.2e4 * phi[:, 0] + 8e8 * phi[:, 0] ** 3, 2e4 * phi[:, 1]], axis=1) + rng.normal(0, 0.3, phi.shape)
-    y[2000:, 0] *= 0.4
-    phi[300, 0], y[301, 1], phi[302, 1] = np.nan, 2e9, 3.0
-    unknown = np.where(rng.random(phi.shape) < 0.95, rng.uniform(0.0, 0.32, phi.shape), np.inf)
+    phi = 1.2e-3 * np.sin(5 * t) + rng.normal(0, 1e-6, len(t))
+    y = 1.2e4 * phi + 8e8 * phi**3 + rng.normal(0, 0.3, len(t))
+    y[2000:] *= 0.4
+    phi[300], y[301], phi[302] = np.nan, 2e9, 3.0
+    unknown = np.where(rng.random(len(t)) < 0.95, rng.uniform(0.0, 0.32, len(t)), np.inf)
     for k in range(len(t)):
-        error = estimator.update(phi[k], y[k], unknown[k])
-        for j, s in enumerate(one):
-            if k % stride == 0:
-                sane = abs(phi[k, j]) < 1e3 * scale[j]
-                if sane and abs(phi[k, j] - s.anchor) >= 0.02 * scale[j]:
-                    s.anchor, s.still = phi[k, j], 0
-                else:
-                    s.still += stride
-                s.fresh = s.still <= round(hold / period)
-            active = 0.2 * scale[j] <= abs(phi[k, j]) < 1e3 * scale[j] and abs(y[k, j]) < 1e9
-            active = bool(active and s.fresh and unknown[k, j] <= 0.3)
-            assert estimator.excited[j] == active
-            if active:
-                x = phi[k, j] / scale[j]
-                P[j], alpha[j], expected, weighed = textbook(np.array([x, x**3]), y[k, j], P[j], alpha[j], mu, 0.0)
-                s.sums += [1.0, weighed, y[k, j] ** 2]
-                s.stays = mu * s.stays + [(unknown[k, j] * y[k, j]) ** 2, y[k, j] ** 2]
-                assert error[j] == pytest.approx(expected, rel=1e-6, abs=1e-9)
-            else:
-                assert error[j] == 0.0
-            if (k + 1) % stride == 0:
-                count, squares, level = s.sums
-                s.seen, s.excited, s.sums = s.seen + count, s.excited + period * count, np.zeros(3)
-                s.short += (squares - count * s.short) / min(max(s.seen, 1.0), length)
-                s.level += (level - count * s.level) / min(max(s.seen, 1.0), length)
-                slow = min(count / min(max(s.seen, 1.0), 20.0 * length), 1.0)
-                s.usual += slow * (s.level - s.usual)
-                s.long += slow * (min(max(s.short, floor), 2.0 * s.long) - s.long)
-                if count and s.seen >= length and s.short > max(share**2 * s.level, 9.0 * s.long):
-                    P[j] = P[j] + (np.outer(alpha[j], alpha[j]) + np.diag((0.3 * alpha[j]) ** 2)) / floor
-                    values, vectors = np.linalg.eigh(P[j] / 100.0)
-                    P[j] = 100.0 * vectors @ np.diag(np.minimum(values, 1.0)) @ vectors.T
-                    s.short = s.level = s.seen = 0.0
-                    s.changes += 1
-        np.testing.assert_array_equal(estimator.reopened, [s.changes for s in one])
-    assert [s.changes for s in one] == [1, 0]
-    unit = scale[:, None] ** np.array([1, 3])
-    np.testing.assert_allclose(estimator.coefficients, alpha / unit, rtol=1e-6)
-    np.testing.assert_allclose(estimator.covariance, [P[j] / np.outer(unit[j], unit[j]) for j in range(n)], rtol=1e-6)
-    np.testing.assert_allclose(estimator.noise, [math.sqrt(s.long) for s in one], rtol=1e-6)
-    np.testing.assert_allclose(estimator.excitation, [s.excited for s in one], rtol=1e-9)
-    share = [math.sqrt(s.stays[0] / s.stays[1]) for s in one]
-    np.testing.assert_allclose(estimator.unknown, share, rtol=1e-9)
-    expected = [np.sqrt(np.diag(P[j]) * s.long + (share[j] * alpha[j]) ** 2) / unit[j] for j, s in enumerate(one)]
-    np.testing.assert_allclose(estimator.standard_deviation, expected, rtol=1e-6)
-    reliable = [s.excited >= 2.0 and s.long <= 0.2 * s.usual for s in one]
-    np.testing.assert_array_equal(estimator.reliable, reliable)
-    assert estimator.reliable[1]
+        found = estimator.update(phi[k : k + 1], y[k : k + 1], unknown[k])
+        active = 0.2 * scale <= abs(phi[k]) < 1.0 and abs(y[k]) < 1e9 and unknown[k] <= 0.3
+        assert estimator.excited[0] == active
+        if not active:
+            assert found[0] == 0.0
+            continue
+        x = phi[k] / scale
+        P, alpha, error, weighed = textbook(np.array([x, x**3]), y[k], P, alpha, mu, 0.0)
+        s.sums = mu * s.sums + [(unknown[k] * y[k]) ** 2, y[k] ** 2]
+        s.excited += 1
+        assert found[0] == pytest.approx(error, rel=1e-6, abs=1e-9)
+        last = s.long
+        if level(s, weighed, y[k], window, floor, share):
+            P = P + (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / floor
+            values, vectors = np.linalg.eigh(P / 100.0)
+            P = 100.0 * vectors @ np.diag(np.minimum(values, 1.0)) @ vectors.T
+            s.seen, s.short, s.level = 0, 0.0, 0.0
+            s.jumps.append(k)
+    assert len(s.jumps) == 1 and 2000 < s.jumps[0] < 2100
+    unit, known = scale ** np.array([1, 3]), math.sqrt(s.sums[0] / s.sums[1])
+    np.testing.assert_allclose(estimator.coefficients[0], alpha / unit, rtol=1e-6)
+    np.testing.assert_allclose(estimator.covariance[0], P / np.outer(unit, unit), rtol=1e-6)
+    np.testing.assert_allclose(estimator.noise, math.sqrt(last), rtol=1e-6)
+    np.testing.assert_allclose(estimator.excitation, s.excited * period, rtol=1e-9)
+    expected = np.sqrt(np.diag(P) * last + (known * alpha) ** 2) / unit
+    np.testing.assert_allclose(estimator.standard_deviation[0], expected, rtol=1e-6)
     estimator.reset()
-    np.testing.assert_allclose(estimator.coefficients, [[1e4, 1e9], [2e4, 0.0]], rtol=1e-12)
-    assert not (estimator.reopened.any() or estimator.excitation.any() or estimator.excited.any())
-    np.testing.assert_allclose(estimator.noise, 0.2, rtol=1e-12)
+    np.testing.assert_allclose(estimator.coefficients, [[1e4, 1e9]], rtol=1e-12)
+    assert not (estimator.excitation.any() or estimator.excited.any())

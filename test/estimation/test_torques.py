@@ -19,11 +19,28 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from joint_dynamics.estimation.lost_motion import LostMotion
+from joint_dynamics.estimation.torques import lost_motion_step, play_of
 from joint_dynamics.joint.stiffness import LOADS
 
 PERIOD = 8e-3
 LIMIT = 50.0
+
+
+class Lost:
+    """Play of n joints; backlash: function of θ (n,); parts: fields of `Arm`."""
+
+    def __init__(self, joints, backlash, limit, period, **parts):
+        use = {'backlash_deviation': 0.0, 'load_shares': (0.5, 0.5), 'load_lag': np.full(joints, 0.1), **parts}
+        arm = SimpleNamespace(n=joints, backlash=backlash, **use)
+        self.backlash, self.states = backlash, play_of(arm, np.broadcast_to(limit, joints), period)
+
+    def __getattr__(self, name):
+        return self.states[name]
+
+    def update(self, theta, load):
+        """Take θ and the load of every joint."""
+        for joint in zip(self.states, theta, load, self.backlash(theta), strict=True):
+            lost_motion_step(*joint)
 
 
 def move(lost, theta, load=0.0):
@@ -34,15 +51,9 @@ def move(lost, theta, load=0.0):
     return np.array(seen)
 
 
-def test_without_a_backlash_there_is_none():
-    lost = LostMotion(2, None, [1.0, 2.0], PERIOD)
-    lost.update(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
-    assert np.all([lost.motion, lost.slack, lost.uncertainty] == np.zeros(2))
-
-
 def test_a_joint_without_backlash_beside_one_with_it():
     """A description may have the backlash of one joint alone: the other's play is none, from its first sample on."""
-    lost = LostMotion(2, lambda theta: np.array([0.0, 1e-3]), LIMIT, PERIOD)
+    lost = Lost(2, lambda theta: np.array([0.0, 1e-3]), LIMIT, PERIOD)
     with np.errstate(all='raise'):
         for angle in np.linspace(0.0, 0.1, 100):
             lost.update(np.full(2, angle), np.zeros(2))
@@ -53,12 +64,12 @@ def test_a_joint_without_backlash_beside_one_with_it():
 
 
 def test_a_load_reduces_the_uncertainty_of_the_backlash():
-    lost = LostMotion(1, lambda theta: np.full_like(theta, 1e-4), LIMIT, PERIOD, deviation=2e-4)
+    lost = Lost(1, lambda theta: np.full_like(theta, 1e-4), LIMIT, PERIOD, backlash_deviation=2e-4)
     assert move(lost, np.linspace(0.0, 0.1, 400))[-1, 2] == pytest.approx(4e-4)
     loaded = move(lost, np.full(400, 0.1), load=LIMIT * np.sqrt(LOADS[0] * LOADS[1]))
     assert loaded[-1, 2] == pytest.approx(2e-4, rel=1e-3)
     # of a joint whose play came out as none, too
-    none = LostMotion(1, lambda theta: np.zeros_like(theta), LIMIT, PERIOD, deviation=2e-4)
+    none = Lost(1, np.zeros_like, LIMIT, PERIOD, backlash_deviation=2e-4)
     assert move(none, np.linspace(0.0, 0.1, 400))[-1].tolist() == pytest.approx([0.0, 0.0, 4e-4])
 
 
@@ -74,7 +85,8 @@ def test_lost_motion_by_the_formulas(shares, lag):
         return sum(b / (1.0 + (tau / (part * limit[j])) ** 2) for b, part in zip(shares, (0.01, 0.04), strict=True))
 
     deviation = np.array([0.0, 3e-4])
-    lost = LostMotion(2, backlash, limit, period, deviation, shares, lag)
+    parts = {'load_shares': shares, 'load_lag': np.full(2, lag)}
+    lost = Lost(2, backlash, limit, period, backlash_deviation=deviation, **parts)
     theta, load = np.cumsum(rng.normal(0, 4e-4, (600, 2)), axis=0), np.cumsum(rng.normal(0, 0.6, (600, 2)), axis=0)
     state = [SimpleNamespace(place=0.0, spread=0.0, step=0.0, motion=0.0, known=False, loads=None) for _ in range(2)]
     for k in range(len(theta)):
@@ -97,14 +109,13 @@ def test_lost_motion_by_the_formulas(shares, lag):
             assert lost.uncertainty[j] == pytest.approx(uncertainty, rel=1e-9)
     assert all(one.known for one in state)
     # a period longer than the memory: the load itself, and nothing kept
-    coarse = LostMotion(2, backlash, limit, 1.0, shares=shares, lag=lag)
+    coarse = Lost(2, backlash, limit, 1.0, **parts)
     for k in range(3):
         coarse.update(theta[200 * k], load[200 * k])
     np.testing.assert_allclose(coarse.slack, backlash(theta[400]) * of(np.arange(2), load[400]), rtol=1e-12)
-    lost.reset()
-    assert not (lost.motion.any() or lost.slack.any())
     # before the first sample it may be anywhere in any play, where there is one
-    assert np.all(lost.uncertainty > 0.1) and not LostMotion(2, None, limit, period).uncertainty.any()
+    lost = Lost(2, backlash, limit, period, backlash_deviation=deviation, **parts)
+    assert np.all(lost.uncertainty > 0.1) and not Lost(2, None, limit, period).uncertainty.any()
     lost.update(theta[0], load[0])
     np.testing.assert_array_equal(lost.motion, 0.0)
     unknown = 2.0 * deviation * [of(j, load[0, j]) for j in range(2)]
@@ -118,7 +129,7 @@ def test_where_there_is_no_play_it_stays_where_it_was():
     def backlash(theta):
         return np.where(theta < 1.0, [1e-3, 2e-3, 4e-3], 0.0)
 
-    lost = LostMotion(3, backlash, 100.0, 8e-3)
+    lost = Lost(3, backlash, 100.0, 8e-3)
     for theta in (0.0, 5e-4):
         lost.update(np.full(3, theta), load)
     places = [0.5, 0.25, 0.125]
@@ -131,7 +142,7 @@ def test_where_there_is_no_play_it_stays_where_it_was():
     np.testing.assert_allclose(lost.motion, [-1e-3, -2e-3, -4e-3], rtol=1e-12)
     # and where the step is within the play, from where it was left
     width = np.zeros(3)
-    lost = LostMotion(3, lambda theta: width, 100.0, 8e-3)
+    lost = Lost(3, lambda theta: width, 100.0, 8e-3)
     for theta, wide in ((0.0, 1e-3), (2.5e-4, 1e-3), (0.7, 0.0), (0.7, 0.0), (0.7 + 2.5e-4, 1e-3)):
         width = np.full(3, wide)
         lost.update(np.full(3, theta), load)

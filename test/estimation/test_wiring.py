@@ -25,15 +25,20 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Validity
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import ContactDetector, EstimationSettings, JointEstimator
+from joint_dynamics.estimation.change_test import KINEMATIC, SPRING
 from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
-from joint_dynamics.estimation.evaluation import motor_variance, spring_variance, weigh
-from joint_dynamics.estimation.lost_motion import LostMotion, Play
 from joint_dynamics.estimation.spring import Spring
-from joint_dynamics.estimation.torques import estimate_of
-from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap
-from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
+from joint_dynamics.estimation.torques import (
+    Play,
+    estimate_of,
+    lost_motion_step,
+    motor_variance,
+    play_of,
+    spring_variance,
+    weigh,
+)
+from joint_dynamics.joint import MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 PERIOD = 2e-3  # s
@@ -139,7 +144,7 @@ def test_every_torque_is_what_its_equation_says(arm):
         ):
             np.testing.assert_allclose(getattr(estimator, name), wanted, rtol=1e-7, atol=1e-7, err_msg=name)
         # results of the parts count from the next sample on
-        state.torque, state.motion = estimator.torque, estimator.lost_motion.motion
+        state.torque, state.motion = estimator.torque, estimator.lost_motion['motion'].copy()
         state.spring, state.link = estimator.spring_weight, estimator.link_weight
         state.seen += 1
 
@@ -160,7 +165,7 @@ def test_every_part_learns_in_its_turn(arm):
     arm = replace(arm, kinematic_error_deviation=deviation)
     estimator, turn, limit = JointEstimator(arm, PERIOD, settings), 4 * PERIOD, arm.robot.limits.effort
     np.testing.assert_allclose(estimator.detector.floor, 0.008 * limit)
-    lost = LostMotion(arm.n, arm.backlash, limit, turn, arm.backlash_deviation)
+    lost = play_of(arm, limit, turn)
     friction, stiffness = make_friction(arm, settings, turn), make_stiffness(arm, settings, turn)
     detector = ContactDetector(arm.n, turn, floor=0.008 * limit, noise=1e-4 * limit)
     turns, held_back, within = [], [], []
@@ -169,10 +174,11 @@ def test_every_part_learns_in_its_turn(arm):
         e, weights = estimator, (estimator.spring_weight, estimator.external_deviation, estimator.link_weight)
         turn, motor, free = (k + 1) % 4, e.torque_motor - e.torque_link, not detector.states['since'].any()
         if turn == 0:
-            lost.update(e.theta, e.torque_link)
-            phi = e.theta - e.q - lost.motion
+            for joint in zip(lost, e.theta, e.torque_link, arm.backlash(e.theta), strict=True):
+                lost_motion_step(*joint)
+            phi = e.theta - e.q - lost['motion']
             moving = (np.abs(e.omega) >= 0.01) & free
-            of_play = 0.3 * lost.slack + lost.uncertainty
+            of_play = 0.3 * lost['slack'] + lost['uncertainty']
             unknown = np.hypot(0.5 * of_play, deviation(e.theta)) / np.abs(phi)
             clear = unknown <= 0.3
             held_back.append(moving & ~clear & (of_play <= 0.6 * np.abs(phi)))
@@ -180,20 +186,22 @@ def test_every_part_learns_in_its_turn(arm):
             if e.learning:
                 unknown = np.where(moving, unknown, np.inf)
                 measure = e.torque_motor - arm.damping * (e.omega - e.dq)
-                stiffness.update(phi, measure, unknown, e.reference_stiffness, e.omega)
+                stiffness.update(phi, measure, unknown, e.reference_stiffness)
         elif turn == 1 and e.learning:
             residual = e.rotor_torque - e.torque_link - e.speed_friction
             friction.update(residual, e.coulomb_friction, e.omega, np.full(arm.n, free))
         elif turn == 2:
-            elastic, k_phi = e.elastic, e.stiffness.stiffness(e.deformation)
-            unknown = np.hypot(0.1 * lost.slack + lost.uncertainty, deviation(e.theta))
+            curve = TorsionalStiffness(e.stiffness.coefficients, e.stiffness.reach)
+            elastic, k_phi = e.elastic, curve.stiffness(e.deformation)
+            unknown = np.hypot(0.1 * lost['slack'] + lost['uncertainty'], deviation(e.theta))
             wrong = np.hypot(k_phi * unknown, 0.05 * e.torque_link)
             by_spring = np.stack([np.where(elastic, e.torque_spring - e.torque_link, motor), wrong * elastic])
-            taken_off = np.stack([k_phi * lost.motion, k_phi * lost.uncertainty, 0.05 * e.torque_link]) * elastic
+            taken_off = np.stack([k_phi * lost['motion'], k_phi * lost['uncertainty'], 0.05 * e.torque_link])
+            taken_off *= elastic
             sides = np.stack([motor, e.motor_deviation])
             adapted, doubted = friction.excitation > 15.0, np.zeros(arm.n, dtype=bool)
             detector.update(sides, by_spring, taken_off, elastic, doubted, e.omega, adapted)
-        np.testing.assert_allclose(e.lost_motion.uncertainty, lost.uncertainty, rtol=1e-9)
+        np.testing.assert_allclose(e.lost_motion['uncertainty'], lost['uncertainty'], rtol=1e-9)
         np.testing.assert_allclose(e.stiffness.coefficients, stiffness.coefficients, rtol=1e-8)
         np.testing.assert_array_equal(e.stiffness.excited, stiffness.excited)
         np.testing.assert_allclose(e.stiffness.unknown, stiffness.unknown, rtol=1e-9)
@@ -226,7 +234,7 @@ def test_the_kinematic_error_counts_with_the_reference_stiffness(arm):
         estimator.changes.begin_anew()
         estimator.stiffness.alpha[:] *= softer
         play(estimator, [part[200:] for part in signals])
-        of_error.append(estimator.changes.blocks.spring[:2, :, -3, -3].sum(axis=0))
+        of_error.append(estimator.changes.blocks.information[:2, SPRING, :, KINEMATIC, KINEMATIC].sum(axis=0))
     assert (of_error[0] > 0.0).any()
     # a hundredth of the way to the learnt value in a quarter of a second
     np.testing.assert_allclose(of_error[1], of_error[0], rtol=0.05)
@@ -240,7 +248,7 @@ def test_before_the_play_is_followed_the_spring_weighs_nothing(arm, window):
     assert estimator.spring_weight.max() > 50 * 1e-3
 
     def watch(k):
-        if np.isnan(estimator.lost_motion.states['theta']).any():
+        if np.isnan(estimator.lost_motion['theta']).any():
             weights.append(estimator.spring_weight)
             assert not estimator.contact.any()
 
@@ -268,34 +276,10 @@ def test_a_contact_stops_the_learning_until_it_lasts(arm):
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)
 
 
-def test_described_load_shares_reach_the_lost_motion(arm):
-    shares = np.linspace([0.1, 0.9], [0.9, 0.1], arm.n)
-    states = JointEstimator(replace(arm, load_shares=shares, load_lag=0.01 * np.arange(1.0, arm.n + 1)), PERIOD)
-    states = states.lost_motion.states
-    np.testing.assert_array_equal(states['shares'], shares)
-    np.testing.assert_allclose(1.0 / states['follow'][:, 0], np.arange(1.0, arm.n + 1) * 0.01 / 0.008)
-
-
-def test_the_backlash_deviation_reaches_the_lost_motion(arm):
-    deviation = 1e-4 * np.arange(1.0, arm.n + 1)
-    sure, unsure = (
-        JointEstimator(replace(arm, backlash_deviation=one), PERIOD, EstimationSettings()) for one in (None, deviation)
-    )
-    # long enough at rest for the load's low-passes to have settled
-    for _ in range(round(8.0 / PERIOD)):
-        for estimator in (sure, unsure):
-            estimator.update(np.full(arm.n, 0.3), np.zeros(arm.n), np.full(arm.n, 0.3))
-    share = lost_motion_share(sure.torque_link[:, None] / loads_of(sure.effort_limit)).mean(axis=1)
-    assert np.ptp(share) > 0.01
-    np.testing.assert_allclose(
-        unsure.lost_motion.uncertainty - sure.lost_motion.uncertainty, 2.0 * deviation * share, rtol=1e-6
-    )
-
-
 def test_weights_are_those_of_the_inverse_variances(arm):
     """One joint after the other, with and without learnt stiffness, backlash, friction; contact takes the link away."""
     rng = np.random.default_rng(2)
-    settings = EstimationSettings(friction_noise=0.2, link_noise=0.07, deformation_noise=2e-5, omega_min=0.05)
+    settings = EstimationSettings(omega_min=0.05)
     n, limit = arm.n, arm.robot.limits.effort
     described = np.arange(n) % 2 == 0
     rotors = np.arange(n) < 4
@@ -312,7 +296,7 @@ def test_weights_are_those_of_the_inverse_variances(arm):
         for j, s in enumerate(estimate):
             floor = (0.002 * limit[j]) ** 2
             slip = min(abs(omega[j]) * 0.2 / 0.05, 1.0) * min(hysteresis[j], 1.0)
-            expected = floor + ((0.2 + 0.5 * (1.0 - slip)) * s['coulomb_level']) ** 2
+            expected = floor + ((0.1 + 0.5 * (1.0 - slip)) * s['coulomb_level']) ** 2
             motor = motor_variance(estimate[j], omega[j], hysteresis[j])
             assert motor == pytest.approx(expected, rel=1e-9)
             if one.backlash is not None:
@@ -324,8 +308,10 @@ def test_weights_are_those_of_the_inverse_variances(arm):
             spring = spring_variance(estimate[j], play[j], law[j], (k, v))
             elastic = described[j] or j < 2
             assert estimate['elastic'][j] == elastic
-            assert spring == pytest.approx(floor + k**2 * (4e-10 + lost**2) + v + (0.0 if elastic else 1e12), rel=1e-9)
-            rotor, of_link = (inertia[j] * acceleration[j]) ** 2, floor + (0.07 * s['torque_link']) ** 2
+            assert spring == pytest.approx(
+                floor + k**2 * (2.5e-11 + lost**2) + v + (0.0 if elastic else 1e12), rel=1e-9
+            )
+            rotor, of_link = (inertia[j] * acceleration[j]) ** 2, floor + (0.05 * s['torque_link']) ** 2
             for doubted, there in ((False, True), (True, True), (False, False)):
                 weigh(estimate[j], motor, spring if there else np.inf, acceleration[j], doubted)
                 share = 0.0 if doubted or not there else (motor + rotor) / (motor + rotor + spring)
@@ -338,39 +324,25 @@ def test_weights_are_those_of_the_inverse_variances(arm):
                 assert now['link_weight'] == pytest.approx(link, rel=1e-9)
 
 
-def test_an_estimator_of_the_motor_side_needs_its_angle(arm):
-    with pytest.raises(JointDynamicsError, match='expected θ with every sample, found none'):
-        JointEstimator(arm, PERIOD).update(np.zeros(arm.n), np.zeros(arm.n))
+@pytest.mark.parametrize('limits', [None, (0.2, 15.0, WARM - 1.0)])
+def test_friction_is_bounded_by_its_validity(arm, limits):
+    """At the speed and load of the previous sample, and none beyond those that it was checked at."""
+    validity = limits and Validity(*(np.full(arm.n, one) for one in (*limits[:2], -np.inf, limits[2])))
+    estimator = JointEstimator(
+        replace(arm, validity=validity), PERIOD, EstimationSettings(friction='none', window=0.04)
+    )
+    model, before = arm.friction, [np.zeros(arm.n)]
 
+    def watch(k):
+        omega, load = estimator.omega, before[-1]
+        if limits is not None:
+            omega, load = np.clip(omega, -limits[0], limits[0]), np.clip(load, -limits[1], limits[1])
+        dry = model.dry(estimator.hysteresis, omega, load)
+        expected = estimator.speed_friction + 0.9 * dry + 0.02 * omega
+        np.testing.assert_allclose(estimator.friction_torque, expected, rtol=1e-9, atol=1e-9)
+        before.append(estimator.torque)
 
-def test_static_friction_uses_the_previous_load(arm):
-    """Of a described friction with load and quadrants, at the speed and load that it was checked at, none beyond."""
-    inf, n = np.full(arm.n, np.inf), arm.n
-    quadrants = {'a_m': 1.05, 'b_m': 0.02, 'a_g': 0.95, 'b_g': 0.01, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5,
-                 'F_V': 12.0, 'tau_off': 0.4, 'dq_s': 0.05}  # fmt: skip
-    parameters = {**arm.friction.parameters, 'F_C1': np.full(n, 1e-3)}
-    for more, limits in (
-        ({}, None),
-        ({}, Validity(np.full(n, 0.2), np.full(n, 15.0), -inf, np.full(n, WARM - 1.0))),
-        ({'quadrants': quadrants}, Validity(np.full(n, 0.2), np.full(n, 15.0), -inf, inf)),
-    ):
-        model = FrictionModel(parameters, joints=n, **more)
-        one = replace(arm, friction=model, validity=limits)
-        estimator = JointEstimator(one, PERIOD, EstimationSettings(friction='none', window=0.04))
-        before = [np.zeros(n)]
-
-        def watch(k, estimator=estimator, before=before, limits=limits, model=one.friction):
-            w, load = estimator.omega, before[-1]
-            if limits is not None:
-                w, load = np.clip(w, -0.2, 0.2), np.clip(load, -15.0, 15.0)
-            dry = model.dry(np.sign(w), w, load)
-            expected = 0.9 * dry + 0.02 * w + model.speed_part(np.sign(w), w, np.full(n, WARM))
-            np.testing.assert_allclose(estimator.friction_torque, expected, rtol=1e-9, atol=1e-9)
-            before.append(estimator.torque)
-
-        play(estimator, motion(arm, 150), watch)
-        held = np.abs(before).max(axis=0) > 15.0
-        assert held.any()
-        notes = estimator.watch.notes()
-        assert bool(notes) == (limits is not None)
-        assert any('°C' in note for note in notes) == (limits is not None and not more)
+    play(estimator, motion(arm, 150), watch)
+    assert (np.abs(before).max(axis=0) > 15.0).any()
+    notes = estimator.watch.notes()
+    assert bool(notes) == any('°C' in note for note in notes) == (limits is not None)

@@ -17,7 +17,6 @@
 Not from the package's regressor.
 """
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,8 +25,6 @@ import pytest
 
 from joint_dynamics.identification.observations import FilterPlan, Observation
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import BandSquares, full_rate_torque
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import PER_JOINT, RobotModel
@@ -130,7 +127,7 @@ def two_links():
 def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, cutoff=4.0, tau=None):
     """Both joints on a random series with speeds near 1 rad/s.
 
-    factor: every so many samples kept, low-pass filtered at `cutoff` Hz; None: all, as they are.
+    factor: every so many samples kept, low-pass filtered at `cutoff` Hz; None: all, by a kernel of one sample.
     """
     rng = np.random.default_rng(seed)
     t = np.arange(samples) / rate
@@ -138,7 +135,9 @@ def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, cutoff=4.
     a, b = rng.normal(size=(2, 3, 2)) * 0.5
     sine, cosine = np.sin(t[:, None] * k.T), np.cos(t[:, None] * k.T)
     q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
-    decimator = None if factor is None else ParallelDecimator(samples, cutoff, rate, factor)
+    decimator = ParallelDecimator(samples, cutoff, rate, factor or 1)
+    if factor is None:
+        decimator.kernel, decimator.half = np.ones(1), 0
     tau = np.zeros_like(q) if tau is None else tau
     return Observation('run', t, q, dq, ddq, q, dq, ddq, tau, None, decimator, np.full(2, True))
 
@@ -151,13 +150,12 @@ def observed():
 @pytest.fixture(scope='session')
 def made_result():
     """Return the parts of a result: two parameters, one recording of 4 N·m with a residual of 0.5 N·m."""
-    squares = BandSquares(*(np.array([9 * value**2]) for value in (0.5, 4.0, 0.5, 4.0)), 9)
     fit = SimpleNamespace(
         name='run <1>', time=np.zeros(321), dq=np.ones((3, 1)), moving=np.ones((3, 1), dtype=bool),
         residual=np.full((3, 1), 0.5), tau=np.full((3, 1), 4.0), unit='N·m', band=3.0,
-        full=SimpleNamespace(band=10.0), band_squares=squares,
-        summary=lambda: {'recording': 'run'},
+        full=SimpleNamespace(band=10.0), summary=lambda: {'recording': 'run'},
     )  # fmt: skip
+    fit.in_fixed_band = fit
     solution = Solution(
         np.array([1.23456, -2.0]), np.array([0.1, 0.2]), np.eye(2), condition_number=np.inf,
         inflation=np.array([1.0, 400.0]),
@@ -196,18 +194,3 @@ def base_parameters_of():
 def truth():
     """Standard parameters of the two links, by name."""
     return TRUTH
-
-
-@pytest.fixture(scope='session')
-def two_link_runs(two_links, observed):
-    """Return what makes recordings of two links with 2 % noise, and their base parameters."""
-
-    def of(seed, samples=400, carried=0.0):
-        run = observed(seed, samples, factor=4)
-        more = {'M_2': carried, 'MX_2': 0.3 * carried, 'ZZ_2': 0.1 * carried}
-        own = base_of(two_links, {name: value + more.get(name, 0.0) for name, value in TRUTH.items()})
-        tau = full_rate_torque(Problem(two_links, [run]), run, own)
-        noise = np.random.default_rng(seed).normal(size=tau.shape)
-        return replace(run, name=f'run {seed}', tau=tau + 0.02 * tau.std(axis=0) * noise)
-
-    return of, base_of(two_links, TRUTH)

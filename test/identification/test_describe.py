@@ -25,7 +25,7 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify, validate_description
 from joint_dynamics.identification.describe import add_term, payload_part
 from joint_dynamics.identification.regression.residuals import predict
-from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.identification.selection import WIDTHS
 from joint_dynamics.identification.validate import judge_description
 
 

@@ -21,7 +21,6 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.examine import examine
-from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot.limits import JointLimits
 
@@ -29,10 +28,6 @@ from joint_dynamics.robot.limits import JointLimits
 @pytest.fixture(scope='module')
 def good(true_robot):
     return true_robot.record(7, duration=16.0, rate=200.0)
-
-
-def codes(found):
-    return {reason.code for reason in found.reasons}
 
 
 def test_of_a_good_recording_nothing_is_wrong(true_robot, good):
@@ -71,40 +66,6 @@ def test_a_position_outside_the_robot_files_limits_is_odd(true_robot, good, monk
     ]
 
 
-@pytest.mark.parametrize(('wrong', 'code'), [
-    (lambda r: replace(r, q=np.degrees(r.q)), 'degrees'), (lambda r: replace(r, tau=-r.tau), 'torque_sign'),
-    (lambda r: replace(r, tau=r.tau[:, ::-1].copy()), 'torque_order'),
-    (lambda r: replace(r, time=1e3 * r.time), 'time_scale'),
-    (lambda r: replace(r, tau=np.clip(r.tau, -0.5 * r.tau.std(axis=0), 0.5 * r.tau.std(axis=0))), 'saturated'),
-], ids=['degrees', 'sign', 'order', 'milliseconds', 'clipped'])  # fmt: skip
-def test_what_is_wrong_is_named(true_robot, good, wrong, code):
-    assert code in codes(examine(true_robot.model, wrong(good)))
-
-
-def test_motor_side_of_another_ratio_is_named(true_robot, good):
-    rng = np.random.default_rng(3)
-    deformation = 1e-3 * good.tau / np.abs(good.tau).max(axis=0) + 1e-4 * rng.normal(size=good.q.shape)
-    for ratios, wrong in ((1.0, False), (-1.0, True), (101.0, True)):
-        recording = replace(good, theta=ratios * (good.q + deformation) + 0.3)
-        reasons = [one for one in faults(recording) if one.code == 'motor_side']
-        assert len(reasons) == (recording.n if wrong else 0)
-        told = [float(str(reason).partition(' turns ')[2].split()[0]) for reason in reasons]
-        # The deformation is a thousandth of the least travel.
-        np.testing.assert_allclose(told, ratios, rtol=5e-3)
-    assert examine(true_robot.model, replace(good, theta=-good.q)).reasons[0].code == 'motor_side'
-    assert any('stiffness' in line for line in examine(true_robot.model, replace(good, theta=good.q.copy())).able)
-
-
-def test_a_torque_that_is_a_current_times_a_number_is_odd(true_robot, good):
-    gains = np.linspace(8.0, 14.0, good.n)
-    found = examine(true_robot.model, replace(good, current=good.tau / gains))
-    told = [line for line in found.odd if 'computed by a drive gain' in line]
-    assert len(told) == good.n
-    assert '8 times' in told[0]
-    noisy = replace(good, current=good.tau / gains + 0.1 * np.random.default_rng(0).normal(size=good.tau.shape))
-    assert not any('computed by a drive gain' in line for line in examine(true_robot.model, noisy).odd)
-
-
 def test_signals_are_examined_without_identification(true_robot, good):
     still = replace(good, q=np.where(np.arange(good.n) == 1, good.q, good.q[0]))
     found = examine(true_robot.model, still.window(0.0, 1.0))
@@ -120,7 +81,7 @@ def test_signals_are_examined_without_identification(true_robot, good):
 
 
 def test_recording_without_torque_is_examined(two_links):
-    """Motor side, temperatures, one direction: what could be found, and what not."""
+    """Motor side and temperatures: what could be found, and what not."""
     t = 0.01 * np.arange(400)
     q = np.stack([t, np.sin(4 * t)], axis=1)
     names = two_links.joint_names
@@ -130,11 +91,10 @@ def test_recording_without_torque_is_examined(two_links):
         (found.odd, ('no measured speeds', 'neither torque nor current')),
         (found.unable, (
             'dynamics of the robot: ', 'stiffness, kinematic error, backlash: expected motor positions, found none',
-            'friction over temperature: expected joint temperatures, found none', 'Coulomb friction separate from an',
+            'friction over temperature: expected joint temperatures, found none',
         )),
     ):  # fmt: skip
         assert [line[: len(start)] for line, start in zip(lines, starts, strict=True)] == list(starts)
-    assert found.unable[-1].endswith(f': {names[0]}')
     first, second = found.joints
     assert (first.name, first.travel, first.resting) == (names[0], pytest.approx(t[-1]), 0.0)
     assert first.fastest == pytest.approx(1.0)

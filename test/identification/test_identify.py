@@ -26,9 +26,7 @@ from scipy.interpolate import CubicSpline
 from joint_dynamics.arm import terms_from_config
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import StandardParameters
 
 SEEDS = range(20)
 
@@ -70,34 +68,6 @@ def test_noise_free_data_give_the_truth_back(true_robot):
     assert result.training[0].residual_percent()[1] < 0.1
 
 
-def test_joint_order_does_not_matter(true_robot):
-    recording = true_robot.record(1, duration=8.0)
-    shuffled = recording.select(recording.joint_names[::-1])
-    first, second = (identify(true_robot.model, [item]) for item in (recording, shuffled))
-    np.testing.assert_array_equal(first.solution.chi, second.solution.chi)
-
-
-def test_currents_with_gains_are_torques(true_robot):
-    recording = true_robot.record(2, duration=8.0)
-    gains = dict(zip(recording.joint_names, (9.0, 9.0, 9.0, 4.0, 4.0, 4.0), strict=True))
-    currents = Recording(
-        recording.joint_names, recording.time, recording.q, current=recording.tau / np.array(list(gains.values()))
-    )
-    expected = identify(true_robot.model, [recording])
-    found = identify(true_robot.model, [currents], settings=IdentificationSettings(drive_gains=gains))
-    assert np.allclose(found.solution.chi, expected.solution.chi, rtol=1e-9, atol=1e-12)
-    assert found.description.values('drive_gain').tolist() == list(gains.values())
-    with pytest.raises(JointDynamicsError, match='drive gains'):
-        identify(true_robot.model, [currents])
-    # of torques, too, gains have to be of the robot's joints: the description states them
-    last = recording.joint_names[-1]
-    mistyped = {name if name != last else 'jiont_6': gain for name, gain in gains.items()}
-    with pytest.raises(
-        JointDynamicsError, match=f'drive_gains: expected a number for each of .*{last}, found .*jiont_6'
-    ):
-        identify(true_robot.model, [recording], settings=IdentificationSettings(drive_gains=mistyped))
-
-
 def test_the_motor_side_is_used_where_it_was_measured(true_robot):
     """Friction acts where the motor turns.
 
@@ -119,25 +89,6 @@ def test_the_motor_side_is_used_where_it_was_measured(true_robot):
     with_motor = identify(true_robot.model, [Recording(names, t, q, tau=tau, theta=q + swing)], settings=settings)
     without = identify(true_robot.model, [Recording(names, t, q, tau=tau)], settings=settings)
     assert with_motor.training[0].residual_percent()[1] < 0.25 * without.training[0].residual_percent()[1]
-
-
-def test_a_motion_that_does_not_excite_is_said_and_named(true_robot):
-    """One joint at rest: what only its motion shows is not well determined, and is named."""
-    rng = np.random.default_rng(6)
-    t, q, dq, ddq = true_robot.motion(rng, 10.0, 500.0)
-    for signal in (dq, ddq):
-        signal[:, 5] = 0.0
-    q[:, 5] = 0.3
-    recording = Recording(
-        true_robot.model.joint_names, t, q, tau=true_robot.torque(q, dq, ddq) + rng.normal(scale=0.05, size=q.shape)
-    )
-    result = identify(true_robot.model, [recording])
-    assert result.reasons
-    assert result.reasons[0].code == 'excitation'
-    assert 'do not excite' in str(result.reasons[0])
-    assert {'Fv_6', 'Ia_6'} <= set(result.poorly_determined)
-    assert not set(result.poorly_determined) & {'Fv_1', 'Fc_1', 'Fv_2'}
-    assert result.summary()['condition_number'] is None or result.summary()['condition_number'] > 300
 
 
 def test_no_recording_is_refused(true_robot):
@@ -184,34 +135,6 @@ def test_one_direction_does_not_separate_coulomb_and_offset(true_robot):
 PLAIN = IdentificationSettings(selection=False)
 
 
-def test_rigid_torque_is_that_of_the_regressor(ur):
-    rng = np.random.default_rng(2)
-    q, dq, ddq = ur.random_states(5000, rng)
-    standard = StandardParameters.zeros(ur.n)
-    standard.links[:] = rng.normal(size=(ur.n, 10))
-    expected = ur.inverse_dynamics(q, dq, ddq, standard.values)
-    assert np.allclose(ur.chain.torque(q, dq, ddq, standard.links), expected, atol=1e-11)
-
-
-@pytest.mark.parametrize('position', [0.3, -1.2345, 2.7])
-def test_still_joint_has_no_speed_by_rounding(ur, position):
-    """Speeds of 1e-14 rad/s would be scaled to columns like others.
-
-    The parameter they belong to would seem well excited.
-    """
-    t = np.arange(0, 6, 0.002)
-    q = np.tile(np.sin(t)[:, None], ur.n)
-    q[:, 5] = position
-    observed = observe(
-        Recording(ur.joint_names, t, q, tau=np.zeros_like(q), theta=q), FilterPlan(2.0, 10.0, 4.0, None, 0.1)
-    )
-    for name in ('dq', 'ddq', 'dtheta', 'ddtheta'):
-        assert not getattr(observed, name)[:, 5].any()
-    assert np.all(observed.q[:, 5] == position)
-    inner = slice(500, -500)
-    np.testing.assert_allclose(observed.dq[inner, 0], np.cos(observed.time[inner]), atol=1e-3)
-
-
 def stop_and_go(true_robot, seed, duration=24.0, rate=200.0):
     """Motion with long rests of every joint, at any torque within Coulomb friction."""
     rng = np.random.default_rng(seed)
@@ -245,22 +168,3 @@ def test_a_term_of_temperature_needs_temperatures(true_robot):
     terms = terms_from_config({true_robot.model.joint_names[0]: [{'friction': 'F_T1'}]})
     with pytest.raises(JointDynamicsError, match='temperature'):
         identify(true_robot.model, [true_robot.record(1, duration=6.0)], settings=replace(PLAIN, terms=terms))
-
-
-def test_rotor_compensation_leaves_the_links(true_robot):
-    """With the joints' own description subtracted, only the links remain.
-
-    The description holds both again.
-    """
-    recording = true_robot.record(7, duration=20.0, rate=200.0)
-    first = identify(true_robot.model, [recording], settings=PLAIN)
-    again = identify(true_robot.model, [recording], settings=replace(PLAIN, rotor=first.description))
-    left = dict(zip(again.names, again.solution.chi, strict=True))
-    assert max(abs(left[f'Fc_{k}']) for k in range(1, 7)) < 0.3
-    links = [k for k, name in enumerate(again.names) if name[:2] in ('XX', 'MX', 'MY')]
-    before, after = (one.solution.chi[links] for one in (first, again))
-    assert np.allclose(after, before, atol=0.05 * np.abs(before).max())
-    for name in true_robot.model.joint_names:
-        before, after = (item.description.joint(name)['friction']['parameters'] for item in (first, again))
-        assert after['F_C0'] == pytest.approx(before['F_C0'], abs=0.1)
-        assert after['F_V1'] == pytest.approx(before['F_V1'], abs=0.1)

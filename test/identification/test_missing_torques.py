@@ -19,7 +19,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
@@ -115,8 +114,3 @@ def test_torque_of_another_joint_is_not_exchanged_for_none(true_robot, partial, 
 def test_methods_that_need_every_torque_refuse(true_robot, partial, missing, method):
     with pytest.raises(JointDynamicsError, match=missing[0]):
         identify(true_robot.model, partial, settings=IdentificationSettings(method=method))
-
-
-def test_arm_of_the_description_has_the_same_base_parameters(result, missing):
-    arm = Arm.from_description(None, result.description)
-    assert arm.robot.base_parameters().names == result.names

@@ -183,7 +183,7 @@ def test_periods_that_differ_stay_and_say_in_what():
 
 @pytest.mark.parametrize(('samples', 'cutoff', 'factor'), [(39_999, 5.0, 1), (60_000, 5.0, 3), (60_000, 20.0, 2)])
 def test_long_recordings_are_means_at_a_lower_rate(samples, cutoff, factor):
-    """A third of 60,000 samples are kept, or as many as 20 times the cut-off asks for."""
+    """A third of 60,000 samples is kept, or a rate of 20 times the cut-off."""
     time = np.arange(samples) / 1000.0
     q = np.random.default_rng(0).normal(size=(samples, 2))
     run = Recording(('a', 'b'), time, q, tau=2.0 * q, name='run')

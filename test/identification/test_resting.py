@@ -23,8 +23,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.observations import SLIPPED, not_slipped, rest_intervals
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
-from joint_dynamics.identification.resting import resting_summary
-from joint_dynamics.identification.validate import judge_description
+from joint_dynamics.identification.validate import judge_description, resting_summary
 from joint_dynamics.recording import Recording
 
 RATE = 250.0

@@ -48,16 +48,6 @@ def test_prediction_is_the_torque_that_validation_compares(found):
     )
 
 
-def test_what_moves_is_said_by_the_settings_of_the_validation(found):
-    result, recording = found
-    fits = [
-        validate_description(result.description, [recording], replace(result.settings, moving_speed=speed))[0]
-        for speed in (0.02, 0.5)
-    ]
-    every, fast = (fit.fixed_band['moving_residual_percent']['overall'] for fit in fits)
-    assert fits[1].moving_speed == 0.5 and fast != every
-
-
 def test_prediction_meets_the_noise_free_torque(found, true_robot):
     """Within the noise of the recordings (2 %), away from the ends and from reversals.
 
@@ -174,6 +164,3 @@ def test_the_summary_has_every_figure_under_its_name(made_result):
     for key in ('validation_overall_percent', 'validation_moving_overall_percent', 'validation_fixed_band'):
         assert alone[key] is None
     assert not {'payload', 'transmissions'} & set(alone)
-
-
-WITH_BAND = '12.5 % below 3 Hz'

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Torques of a robot that compensates its own weight, and reports what is left."""
+"""Torques of a robot that compensates its own weight and reports the rest."""
 
 from dataclasses import replace
 

@@ -32,8 +32,7 @@ from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.ros_adapters import get_ros_adapter
 
-from joint_dynamics.cli.parser import build_parser
-from joint_dynamics.nodes.framework.wiring import enclave
+from joint_dynamics.cli.main import build_parser
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(ROOT.glob('launch/*.launch.py'))
@@ -136,18 +135,12 @@ def test_calibration_of_a_launch_is_parsed_as_meant(started, sim_time):
     assert given.sim_time is (sim_time == 'true')
 
 
-@pytest.mark.parametrize('name', ['hardware', 'simulation'])
-@pytest.mark.parametrize(('namespace', 'keystore'), [('', ''), ('left', '/keys'), ('/left/arm', '/keys')])
-def test_each_node_runs_in_its_own_enclave(name, namespace, keystore, started, monkeypatch):
-    for variable in ('ENABLE', 'STRATEGY', 'KEYSTORE'):
-        monkeypatch.delenv(f'ROS_SECURITY_{variable}', raising=False)
-    expected = ('true', 'Enforce', '/keys') if keystore else ('false', 'Permissive', '')
-    processes = started(name, namespace=namespace, security=keystore)
-    assert set(processes) >= BESIDE
-    for node, process in processes.items():
-        assert process.command[process.command.index('--enclave') + 1] == enclave(node, namespace)
-        found = tuple(process.environment[f'ROS_SECURITY_{key}'] for key in ('ENABLE', 'STRATEGY', 'KEYSTORE'))
-        assert found == expected
+@pytest.mark.parametrize(('namespace', 'prefix'), [('', '/'), ('left', '/left/'), ('/left/arm', '/left/arm/')])
+def test_each_node_runs_in_its_own_enclave(namespace, prefix, started):
+    processes = started('hardware', namespace=namespace)
+    for node in BESIDE:
+        command = processes[node].command
+        assert command[command.index('--enclave') + 1] == f'{prefix}{node}'
 
 
 @pytest.mark.parametrize('given', ['', '/given/dynamics.yaml'])

@@ -51,7 +51,6 @@ def folder(tmp_path, dynamics_file):
     (tmp_path / 'result').mkdir()
     shutil.copy(dynamics_file, tmp_path / 'result')
     assert dynamics_file == tmp_path / 'dynamics.yaml'
-    (tmp_path / 'keys').mkdir()
     (tmp_path / 'robot.urdf').write_text(ur5e_description(), encoding='utf-8')
     return tmp_path
 
@@ -81,7 +80,6 @@ def test_a_shown_line_starts_its_nodes_with_its_arguments(line, launched, folder
                     rows[key].value(one)
         assert process.rule('__ns').strip('/') == given.get('namespace', '')
         assert process.parameters['autostart'] is (given.get('autostart', 'true') == 'true')
-        assert process.environment.get('ROS_SECURITY_KEYSTORE', '') == given.get('security', '')
     for node in {'estimator', 'feedforward'} & STARTED[name]:
         assert ours[node].parameters.get('description_file', '') == given.get('description_file', '')
     controller = given.get('initial_joint_controller')

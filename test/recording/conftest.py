@@ -21,7 +21,7 @@ import pytest
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from joint_dynamics.recording.bag import CONTROL_MSGS
+from joint_dynamics.recording.bag import DEFINITIONS
 
 START = 1_700_000_000_000_000_000
 NAMES = ('shoulder', 'elbow', 'wrist')
@@ -31,7 +31,7 @@ NAMES = ('shoulder', 'elbow', 'wrist')
 def store():
     store = get_typestore(Stores.ROS2_JAZZY)
     types = {}
-    for name, text in CONTROL_MSGS.items():
+    for name, text in DEFINITIONS.items():
         types.update(get_types_from_msg(text, name))
     store.register(types)
     return store

@@ -19,9 +19,12 @@ import shutil
 import numpy as np
 import pytest
 import yaml
+from rosbags.typesys import Stores, get_typestore
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import load_recording
+from joint_dynamics.recording.bag import DEFINITIONS, typestore
+from joint_dynamics.recording.mcap_file import Topic
 
 NAMES = ('shoulder', 'elbow', 'wrist')
 
@@ -83,11 +86,6 @@ def test_a_split_bag_is_read_in_the_order_of_its_files(tmp_path, write_bag, join
     damaged(first, r'second\.mcap')
 
 
-def test_messages_compressed_one_by_one_need_the_folder(tmp_path, write_bag, joint_state_rows):
-    path = write_bag(tmp_path / 'run', joint_state_rows(), 'MCAP', 'MESSAGE')
-    damaged(path / 'run.mcap', 'expected the folder of a recording with messages compressed one by one')
-
-
 @pytest.mark.parametrize(
     ('window', 'rows'),
     [
@@ -116,19 +114,9 @@ def test_a_path_may_hold_an_at_sign(tmp_path, write_bag, joint_state_rows, name)
     assert load_recording(f'{path}@0:1').samples == 200
 
 
-@pytest.mark.parametrize(
-    ('window', 'reason'),
-    [
-        ('@1', 'expected a window t0:t1 after @'),
-        ('@a:b', 'expected a window'),
-        ('@-1:2', 'expected a window'),
-        ('@1:1', 'expected a window t0:t1 that starts before it ends, found 1:1'),
-        ('@2:1', 'expected a window t0:t1 that starts before it ends'),
-        ('@9:', 'too short: 0 samples'),
-    ],
-)
-def test_windows_that_are_none(bag, window, reason):
-    damaged(f'{bag}{window}', reason)
+@pytest.mark.parametrize('window', ['1', 'a:b', '-1:2', '1:1', '2:1', ':inf', '1_0:', '1:2:3'])
+def test_windows_that_are_none(bag, window):
+    damaged(f'{bag}@{window}', f"'{window}'")
 
 
 def test_a_missing_recording(tmp_path):
@@ -140,7 +128,7 @@ def test_files_that_are_no_recordings(tmp_path):
     for name, content, reason in (
         ('a.txt', b'hello', r'expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file .txt'),
         ('b', b'hello', 'found a file without ending'),
-        ('c.bag', b'hello', r'found a file .bag of ROS 1; convert it: rosbags-convert --src .*c.bag --dst .*c$'),
+        ('c.bag', b'hello', r'found a file .bag .*rosbags-convert'),
         ('c.mcap', b'', 'whole chunk'),
         ('d.mcap', b'hello, world', 'expected .*magic'),
         ('e.db3', b'', 'expected a rosbag2 recording'),
@@ -162,11 +150,6 @@ def test_a_folder_without_metadata(tmp_path, bag):
 def test_metadata_that_cannot_be_read(bag, content):
     (bag / 'metadata.yaml').write_text(content)
     damaged(bag, 'expected a rosbag2 recording|metadata.yaml: expected')
-
-
-def test_metadata_of_a_file_that_is_gone(bag):
-    (bag / 'run.mcap').unlink()
-    damaged(bag, r'run\.mcap')
 
 
 @pytest.mark.parametrize('storage', ['MCAP', 'SQLITE3'])
@@ -197,19 +180,6 @@ def test_fewer_messages_than_the_metadata_states(bag):
     damaged(bag, 'expected 500 messages on /joint_states, as is stated, found 401')
 
 
-def test_a_file_that_may_not_be_read(bag):
-    file = bag / 'run.mcap'
-    file.chmod(0)
-    try:
-        file.read_bytes()
-    except PermissionError:
-        damaged(bag, 'expected a rosbag2 recording')
-    else:
-        pytest.skip('this user may read everything')
-    finally:
-        file.chmod(0o600)
-
-
 def test_a_topic_that_is_not_there_lists_those_that_are(bag):
     damaged(
         bag,
@@ -236,25 +206,6 @@ def test_a_topic_without_messages(tmp_path, write_bag, joint_state_rows):
         damaged(path, 'found none on /joint_states')
 
 
-def test_messages_without_any_position(tmp_path, write_bag, joint_state_rows):
-    rows = joint_state_rows()
-    for *_, message in rows:
-        message.position = message.velocity = np.empty(0)
-    reason = 'no position of any joint: expected on joint_states, found 401 messages on /joint_states'
-    damaged(write_bag(tmp_path / 'run', rows), reason)
-
-
-def test_what_the_builder_refuses_names_the_recording(tmp_path, write_bag, joint_state_rows, messages):
-    rows = joint_state_rows()
-    damaged(write_bag(tmp_path / 'gap', rows[:100] + rows[200:]), 'gap of 0.505 s in q on /joint_states at 0.495 s')
-    damaged(write_bag(tmp_path / 'joints', rows), 'expected joints a, b; not found: a, b', joint_names=('a', 'b'))
-    broken = (*rows[0][:3], messages.joint_state(1, NAMES, [1.0]))
-    damaged(
-        write_bag(tmp_path / 'broken', [*rows, broken]),
-        '/joint_states: expected as many values as names in a JointState',
-    )
-
-
 @pytest.mark.parametrize('count', ['[1, 2]', 'true', '-1', '1e30', '{}', 'many', '99999999999999999999999'])
 def test_a_message_count_that_is_none_is_refused(bag, count):
     text = (bag / 'metadata.yaml').read_text().replace('message_count: 401', f'message_count: {count}')
@@ -262,46 +213,30 @@ def test_a_message_count_that_is_none_is_refused(bag, count):
     damaged(bag, 'expected a number of messages|expected a rosbag2 recording|truncated or damaged')
 
 
-@pytest.mark.parametrize(
-    'content', ['[' * 50_000, '{a: ' * 20_000, 'rosbag2_bagfile_information: ' + '[' * 5000 + ']' * 5000], ids=len
-)
-def test_metadata_that_would_break_a_parser_is_refused(bag, content):
-    (bag / 'metadata.yaml').write_text(content)
-    damaged(bag, 'metadata.yaml: expected at most .* levels')
-
-
 def test_unfinished_recordings_are_read_to_their_last_chunk(tmp_path, bag, motion):
     content = (bag / 'run.mcap').read_bytes()
     (bag / 'metadata.yaml').unlink()
     complete = load_recording(bag)
-    assert complete.samples == motion.stamps().size
-    assert any('never ended' in note for note in complete.notes)
+    assert complete.samples == motion.stamps().size and not complete.notes
     alone = tmp_path / 'alone.mcap'
     alone.write_bytes(content[:-5])
-    np.testing.assert_array_equal(load_recording(alone).q, complete.q)
+    cut = load_recording(alone)
+    np.testing.assert_array_equal(cut.q, complete.q)
+    assert any('never ended' in note for note in cut.notes)
     alone.write_bytes(content[:200])
     damaged(alone, 'ends before its first whole chunk')
 
 
-def warm(messages, motion, *topics):
-    message = messages.temperature(motion.start, '', 31.5)
-    return [(topic, message.kind, motion.start, message) for topic in topics]
+@pytest.mark.parametrize('distribution', [Stores.ROS2_HUMBLE, Stores.ROS2_JAZZY, Stores.LATEST])
+def test_standard_messages_are_those_of_the_distribution(distribution):
+    expected, found = get_typestore(distribution).fielddefs, typestore().fielddefs
+    assert set(DEFINITIONS) <= set(found)
+    for name in set(found) & set(expected):
+        assert found[name] == expected[name], name
 
 
-@pytest.mark.parametrize('ended', [True, False])
-def test_temperatures_without_a_setting_are_noted_by_topic(
-    tmp_path, write_bag, joint_state_rows, messages, motion, ended
-):
-    path = write_bag(tmp_path / 'run', [*joint_state_rows(), *warm(messages, motion, '/wrist/t', '/elbow/t')])
-    if not ended:
-        (path / 'metadata.yaml').unlink()
-    recording = load_recording(path)
-    assert any('[/elbow/t, /wrist/t]' in note for note in recording.notes) and recording.temperature is None
-
-
-def test_temperatures_with_a_setting_are_not_noted(tmp_path, write_bag, joint_state_rows, messages, motion):
-    rows = warm(messages, motion, *(f'/{name}/t' for name in (*NAMES, 'gripper')))
-    path = write_bag(tmp_path / 'run', [*joint_state_rows(), *rows])
-    recording = load_recording(path, {'temperatures': '/{joint}/t'}, joint_names=NAMES)
-    assert recording.temperature is not None and not any('not used' in note for note in recording.notes)
-    assert load_recording(write_bag(tmp_path / 'cold', joint_state_rows())).notes == ()
+def test_a_definition_in_the_bag_goes_before_ours():
+    text = f'std_msgs/Header header\nstring[] keys\nfloat64 further\n{"=" * 80}\nMSG: std_msgs/Header\nfloat64 other\n'
+    fields = typestore(Topic('/names', 'control_msgs/msg/Keys', 'ros2msg', text)).fielddefs
+    assert [name for name, _ in fields['control_msgs/msg/Keys'][1]] == ['header', 'keys', 'further']
+    assert [name for name, _ in fields['std_msgs/msg/Header'][1]] == ['other']

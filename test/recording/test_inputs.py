@@ -21,7 +21,6 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, RecordingBuilder, RecordingSettings, load_recording
-from joint_dynamics.recording.inputs import topic_regex
 from joint_dynamics.recording.recording_settings import JointStates
 
 NAMES = ('shoulder', 'elbow', 'wrist')
@@ -89,10 +88,8 @@ def test_coupled_drives_without_a_link_side(record, motion, messages):
     np.testing.assert_allclose(recording.tau, tau, atol=1e-11)
     assert 'no link-side positions: q is the reflected motor angle (rigid transmission)' in recording.notes
     config['motor_states']['torque_coupling'] = coupling.T.tolist()
-    builder = RecordingBuilder(NAMES, config)
-    for topic, _, received, message in rows:
-        builder.add_message(topic, message, received)
-    np.testing.assert_array_equal(builder.build().tau, recording.tau)
+    with refused('torque_coupling.*0.3.0'):
+        RecordingBuilder(NAMES, config)
 
 
 def test_second_encoders_replace_the_link_side_of_their_joints(record, joint_state_rows, motion, messages):
@@ -148,10 +145,7 @@ def test_temperatures_by_topic_or_frame(record, joint_state_rows, motion, messag
     )
     held = np.clip(recording.time, 0.12, 1.62)
     np.testing.assert_allclose(recording.temperature, 30 + np.arange(3) + held[:, None], atol=1e-9)
-    assert any(
-        'temperature interpolated, largest distance to a real sample 0.38 s (bound 30 s)' in note
-        for note in recording.notes
-    )
+    assert any('temperature 380 ms' in note for note in recording.notes)
 
 
 def test_temperatures_too_far_away_or_incomplete_or_nameless(
@@ -202,20 +196,13 @@ def test_an_array_of_another_length_is_refused(record, joint_state_rows, motion,
         )
 
 
-@pytest.mark.parametrize('quantity', ['load', 'load_torque'])
-def test_a_configuration_says_load_for_the_load_torque(record, joint_state_rows, motion, messages, quantity):
-    rows = messages.rows('/force', motion.stamps(), lambda t: messages.array(motion.tau(t)))
-    recording = record(
-        merged(joint_state_rows(late=0), rows),
-        {'arrays': [{'topic': 'force', 'quantity': quantity, 'joints': list(NAMES)}]},
-    )
-    np.testing.assert_array_equal(recording.load_torque, motion.tau(motion.stamps()))
-
-
-def test_positions_may_come_from_arrays(record, motion, messages):
+@pytest.mark.parametrize(('quantity', 'array'), [('position', 'q'), ('load', 'load_torque'), ('torque', 'tau')])
+def test_arrays_may_have_names_of_a_configuration(record, motion, messages, quantity, array):
     rows = messages.rows('/q', motion.stamps(), lambda t: messages.array(motion.q(t)))
-    recording = record(rows, {'arrays': [{'topic': 'q', 'quantity': 'position', 'joints': list(NAMES)}]})
-    np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
+    rows += messages.rows('/x', motion.stamps(), lambda t: messages.array(motion.tau(t)))
+    arrays = [{'topic': 'q', 'quantity': 'q', 'joints': NAMES}, {'topic': 'x', 'quantity': quantity, 'joints': NAMES}]
+    recording = record(merged(rows), {'arrays': arrays[quantity == 'position' :]})
+    np.testing.assert_array_equal(getattr(recording, array), motion.tau(motion.stamps()))
 
 
 @pytest.fixture
@@ -257,11 +244,11 @@ def test_dynamic_joint_states_for_what_joint_states_lack(record, joint_state_row
 
 def test_dynamic_joint_states_that_contradict_themselves(motion, messages):
     builder = RecordingBuilder(NAMES, {'dynamic_joint_states': {}})
-    with refused('tau of elbow: expected one interface, found two of effort, torque'):
+    with refused('tau of elbow: .* torque, effort'):
         builder.add_message(
             '/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'torque']], [[1.0, 2.0]]), 1
         )
-    with refused(r'expected as many values as names in a DynamicJointState, found .*2 names and 1 values'):
+    with refused(r'/dynamic_joint_states: .* elbow'):
         builder.add_message(
             '/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'position']], [[1.0]]), 1
         )
@@ -354,13 +341,6 @@ def test_motor_sides_of_another_robot_are_refused(feed, joint_state_rows, side, 
     config = {'joint_states': None, 'motor_states': {'topic': 'joint_states', **side}}
     with refused(place):
         feed(RecordingBuilder(NAMES, config), joint_state_rows()).build()
-
-
-def test_placeholders_match_one_element_of_a_topic():
-    regex = topic_regex('arm/{joint}/temperature')
-    assert regex.fullmatch('/arm/joint_1/temperature')['joint'] == 'joint_1'
-    assert regex.fullmatch('/arm/a/b/temperature') is None
-    assert topic_regex('arm.x').fullmatch('/armyx') is None
 
 
 def test_every_input_may_give_torque_without_gravity(tmp_path):

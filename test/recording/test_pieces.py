@@ -75,13 +75,8 @@ def test_nothing_in_a_piece_is_interpolated_over_a_gap(built, motion, jitter):
         np.testing.assert_allclose(piece.q, motion.q(time), atol=wrong + 1e-9)
     # of the samples before and behind the gaps, each within the jitter, and as much that of time 0
     assert 5.03 - 2 * jitter <= edges[1][0] and edges[1][1] <= 9.995 + 2 * jitter and 10.5 - 2 * jitter <= edges[2][0]
-    note = pieces[0].notes[0]
-    assert re.fullmatch(
-        r'used in 3 pieces, because of gaps longer than 25 ms '
-        r'\(recording.max_gap\): 2, the longest of 50\d(\.\d)? ms in q on '
-        r'/joint_states at 9.99\d* s; 0.5\d* s \(2.[78] %\) left out',
-        note,
-    ), note
+    (note,) = (note for note in pieces[0].notes if 'pieces' in note)
+    assert re.search(r'3 pieces.* 0.50\d* s in q on /joint_states at 9.99\d* s; 0.5\d* s \(2.[78] %\)', note), note
     assert not any('pieces' in note for piece in pieces[1:] for note in piece.notes)
 
 
@@ -102,11 +97,8 @@ def test_pieces_too_short_are_left_out_and_said(built):
     ],
 )
 def test_refused_where_too_much_would_be_left_out(built, cuts, config, share):
-    with pytest.raises(JointDynamicsError, match=r'expected no gap longer than 0.025 s .*max_left_out') as refused:
+    with pytest.raises(JointDynamicsError, match=rf'25 ms .*max_left_out.* {share} %'):
         built(*cuts, config=config)
-    if share != '0':
-        assert f'found {share} %' in str(refused.value), refused.value
-    assert '\n' not in str(refused.value)
 
 
 def test_a_piece_in_which_nothing_moves_is_left_out(built):

@@ -117,23 +117,8 @@ def test_paper_has_the_figures_in_light_colours(browser, pages, name):
     assert browser.problems == []
 
 
-def test_a_loop_is_drawn_in_time_and_read_at_the_near_branch(browser, pages, turning):
+def test_a_loop_is_drawn_in_time(browser, pages):
     opened(browser, pages['joint'])
-    measured = turning.plots[0].series[0]
-    left, top, width, height = browser.run(
-        '(() => { const b = document.querySelector(".plot .u-over"); b.scrollIntoView({block: "center"});'
-        ' const r = b.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()'
-    )
-    output = 'document.querySelector("figure.chart output").textContent'
-    for share, sign in ((0.2, 1), (0.8, -1)):
-        # Above the middle lies the way there, below it the way back.
-        browser.call('Input.dispatchMouseEvent', type='mouseMoved', x=left + 0.5 * width, y=top + share * height)
-        browser.until(f'{output}.includes("measured {"−" if sign < 0 else ""}")')
-        words = browser.run(output).replace('−', '-')
-        x, value = float(words.split('   ')[0].split()[-1]), float(words.split('measured ')[1].split()[0])
-        assert sign * value > 0
-        near = np.abs(np.asarray(measured.x) - x) < 0.02
-        assert np.abs(np.asarray(measured.y)[near] - value).min() < 0.01
     # Both branches are seen halfway along the axis of the angle, and nothing between them.
     rows = browser.run(
         '(() => { const c = document.querySelector(".plot canvas"), d = c.getContext("2d").getImageData('
@@ -144,26 +129,6 @@ def test_a_loop_is_drawn_in_time_and_read_at_the_near_branch(browser, pages, tur
     assert min(rows) < 0.35 and max(rows) > 0.6
     assert not [row for row in rows if 0.4 < row < 0.55]
     assert browser.problems == []
-
-
-def test_colours_follow_the_system_and_the_switch(browser, pages):
-    page = pages['excitation']
-    ground = 'getComputedStyle(document.body).backgroundColor'
-    browser.show(page, colours='light')
-    light = browser.run(ground)
-    browser.show(page, colours='dark')
-    dark = browser.run(ground)
-    assert light != dark
-    browser.run('document.getElementById("theme").focus()')
-    browser.press('Enter')
-    assert browser.run('document.documentElement.dataset.theme') == 'light'
-    assert browser.run(ground) == light
-    browser.press('Enter')
-    assert browser.run(ground) == dark
-    browser.colours('light')
-    assert browser.run(ground) == dark
-    browser.press('Enter')
-    assert browser.run(ground) == light
 
 
 def scales(figure=0):

@@ -22,27 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from joint_dynamics.report.figure import Figure, Panel, Series
-from joint_dynamics.report.figure_html import STEPS, Packer, figure_html
-from joint_dynamics.report.html import Report
-from joint_dynamics.report.svg import HALF, WIDTH, Interval
-
-
-def test_a_page_holds_every_sample_of_every_series(held, unpack):
-    rng = np.random.default_rng(0)
-    time = np.arange(30_000) / 1000.0
-    measured, predicted = rng.normal(size=(2, 30_000))
-    series = [Series('measured', measured, 'measured'), Series('predicted', predicted, 'predicted')]
-    residual = Series('residual', measured - predicted, 'residual', difference_of=(0, 1))
-    panels = [Panel('elbow', 'N·m', series, time, joined=True), Panel('', 'N·m', [residual], time)]
-    specification, text = held(figure_html(Figure(panels, 'time [s]', linked=True), 'a caption', 'f1'))
-    panel, below = specification['panels']
-    assert specification['linked']
-    assert np.allclose(unpack(panel['x'], text), time, atol=1e-9)
-    for row, values in zip(panel['series'], (measured, predicted), strict=False):
-        assert np.abs(unpack(row['y'], text) - values).max() <= 0.51 * row['y']['step']
-    assert below['series'][0]['difference'] == [0, 1]
-    assert 'y' not in below['series'][0]
+from joint_dynamics.report.figure import STEPS, Figure, Packer, Panel, Series, figure_html
+from joint_dynamics.report.html import HALF, WIDTH, Interval, Report, add_values
 
 
 def test_series_keep_their_own_abscissae(held, unpack):
@@ -70,6 +51,15 @@ def test_text_of_others_cannot_leave_its_place():
     report.add_figure(figure, bad)
     assert 'alert(1)</script>' not in report.to_html().replace('&lt;', '')
     assert '<script>alert' not in report.to_html()
+
+
+def test_an_entry_becomes_tables_with_readable_names():
+    report = Report('a')
+    entry = {'models': [{'fit_percent': 91.5}, {'fit_percent': 98.0}], 'joints': {'j_1': {'largest_load': 3.0}}}
+    add_values(report, {**entry, 'load_source': 'robot model'})
+    page = report.to_html()
+    assert re.findall(r'<th[^>]*>([^<]+)</th>', page) == ['fit percent', 'largest load', 'value']
+    assert '<td class="text">load source</td><td class="text">robot model</td>' in page
 
 
 def test_interval_with_zero_reaches_the_edge():

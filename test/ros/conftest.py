@@ -174,11 +174,9 @@ class Ros:
         self.executor.remove_node(node)
         node.close()
 
-    def process(self, module, *arguments, namespace='', parameters=None, files=(), remap=None, enclave=''):
+    def process(self, module, *arguments, namespace='', parameters=None, files=(), remap=None):
         """Start `python -m module` with ROS arguments in another process; it must end with status 0 on SIGINT."""
         command = [sys.executable, '-m', module, *arguments, '--ros-args']
-        if enclave:
-            command += ['--enclave', enclave]
         if namespace:
             command += ['-r', f'__ns:={namespace}']
         for name, value in (parameters or {}).items():

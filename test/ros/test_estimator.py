@@ -14,7 +14,7 @@
 
 """The estimator node over DDS.
 
-It gives what the same samples give in this process, says what is wrong, saves and goes on.
+It gives the estimates of the same samples in this process, names faults, saves and goes on.
 """
 
 import json
@@ -150,14 +150,8 @@ def given(node):
     return node.session.timeline.given
 
 
-def test_estimates_over_dds_are_those_in_process(ros, arm, start):
-    node, publisher = start(sample_rate=RATE)
-    torques = ros.listen(JointState, 'estimator/joint_torques')
-    external = ros.listen(JointState, 'estimator/external_torques')
-    parameters = ros.listen(Float64MultiArray, 'estimator/friction_parameters')
-    covariance = ros.listen(Float64MultiArray, 'estimator/stiffness_covariance')
-    samples = 3000
-    publisher.play(0, samples)
+def in_process(arm, samples):
+    """The session of the same samples in this process, and its torques by stamp."""
     here = EstimationSession(
         arm.robot.model, arm.description, ('q', 'current', 'theta', 'temperature'), period=1 / RATE
     )
@@ -168,29 +162,35 @@ def test_estimates_over_dds_are_those_in_process(ros, arm, start):
             here.take('temperature', stamp, arm.robot.joint_names, arm.samples.temperature[k])
         for quantity in ('q', 'theta', 'current'):
             here.take(quantity, stamp, arm.robot.joint_names, getattr(arm.samples, quantity)[k])
-        for estimate in here.run():
-            kept[estimate.stamp] = estimate.torque, estimate.external
+        kept |= {estimate.stamp: estimate.torque for estimate in here.run()}
+    return here, kept
+
+
+def test_estimates_over_dds_are_those_in_process(ros, arm, start):
+    node, publisher = start(sample_rate=RATE)
+    torques = ros.listen(JointState, 'estimator/joint_torques')
+    parameters = ros.listen(Float64MultiArray, 'estimator/friction_parameters')
+    covariance = ros.listen(Float64MultiArray, 'estimator/stiffness_covariance')
+    samples = 3000
+    publisher.play(0, samples)
+    here, kept = in_process(arm, samples)
+    alpha = here.estimator.friction.parameters
     assert given(node) == samples
-    assert node.session.estimator.friction.parameters == pytest.approx(here.estimator.friction.parameters, abs=0.05)
-    assert node.session.estimator.friction.parameters[:, 0] == pytest.approx(np.ones(6), abs=0.25)
-    # The torques on the topics are those of their stamps, at 100 Hz.
-    ros.until(lambda: len(torques) >= samples / 5 - 15 and len(external) >= samples / 5 - 15, what='torques')
+    assert node.session.estimator.friction.parameters == pytest.approx(alpha, abs=0.05)
+    assert alpha[:, 0] == pytest.approx(np.ones(6), abs=0.25)
+    # The torques on the topic are those of their stamps, at 100 Hz.
+    ros.until(lambda: len(torques) >= samples / 5 - 15, what='torques')
     known = np.array(sorted(kept))
     for message in torques[100:]:
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        assert message.name == list(arm.robot.joint_names)
-        # the grid of the node began with another sample: the same instants but for the rounding of its period
+        # the grid of the node began with another sample: the same instants, except for the rounding of its period
         nearest = int(known[np.abs(known - stamp).argmin()])
         assert abs(nearest - stamp) < 1_000_000
-        assert np.array(message.effort) == pytest.approx(kept[nearest][0], rel=0.03, abs=0.3)
-    ros.until(lambda: parameters and covariance, what='parameters')
-    ros.until(
-        lambda: np.allclose(np.reshape(parameters[-1].data, (6, 2)), here.estimator.friction.parameters, atol=0.05),
-        what='last parameters',
-    )
-    assert [dim.size for dim in parameters[-1].layout.dim] == [6, 2]
-    assert [dim.size for dim in covariance[-1].layout.dim] == [6, 2, 2]
-    blocks = np.reshape(covariance[-1].data, (6, 2, 2))
+        assert np.array(message.effort) == pytest.approx(kept[nearest], rel=0.03, abs=0.3)
+    ros.until(lambda: parameters and np.allclose(np.reshape(parameters[-1].data, (6, 2)), alpha, atol=0.05), 'α')
+    ros.until(lambda: covariance, what='the covariance')
+    blocks = np.reshape(covariance[-1].data, [dim.size for dim in covariance[-1].layout.dim])
+    assert blocks.shape == (6, 2, 2)
     assert np.linalg.eigvalsh(blocks / np.sqrt(np.einsum('jaa,jbb->jab', blocks, blocks))).min() > 0
 
 
@@ -217,7 +217,7 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
         ),
         what='description',
     )
-    # Shutting down writes what was learnt since; the next one goes on from there, and a reset goes back to the
+    # Shutting down writes the values learnt since; the next one goes on from there, and a reset goes back to the
     # description.
     path.unlink()
     publisher.play(3000, 3200)
@@ -227,7 +227,7 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
     assert ros.transition('estimator', 'cleanup')
     assert ros.transition('estimator', 'configure')
     assert ros.transition('estimator', 'activate')
-    assert 'goes on' in node.diagnostics.message('setup')
+    assert 'saved estimates' in node.diagnostics.message('setup')
     assert node.session.arm.friction_scale == pytest.approx(DynamicsDescription.load(path).scale())
     assert node.session.arm.friction_scale == pytest.approx(alpha, abs=0.05)
     assert ros.trigger('estimator/reset').success
@@ -247,15 +247,15 @@ def test_diagnostics_and_recovery_over_dds(ros, conditions, arm, start):
         ros.until(said, what=words)
 
     until_said('no samples yet of q', DiagnosticStatus.ERROR)
-    publisher.play(0, 600)
+    publisher.play(0, 300)
     until_said('aligned', DiagnosticStatus.OK)
     names = arm.robot.joint_names
-    publisher.play(600, 1200, names=names[:5])
+    publisher.play(300, 600, names=names[:5])
     until_said(f'q of {names[5]}', DiagnosticStatus.ERROR)
-    publisher.play(1200, 1800)
+    publisher.play(600, 900)
     until_said('aligned', DiagnosticStatus.OK)
-    # A bag that loops. What was said last may still be of the time before it.
-    publisher.play(0, 600)
+    # A bag that loops. The last message may still be of the time before it.
+    publisher.play(0, 300)
     ros.until(lambda: node.session.timeline.jumps >= 1, what='the jump of time')
     conditions.messages.clear()
     until_said('aligned', DiagnosticStatus.OK)
@@ -305,13 +305,8 @@ def test_a_joint_that_the_description_doubts_is_warned_of_once(ros, arm, tmp_pat
     assert poor in line and weak['help'] in line and good not in line
 
 
-def test_without_description_it_says_so(ros):
-    ros.node(EstimatorNode, robot_file=str(ur5e_urdf()), description_timeout=0.1)
-    assert not ros.transition('estimator', 'configure')
-
-
 def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
-    """By joint name what the session holds; `watch` hears the same, and its command prints it."""
+    """The values of the session, by joint name; `watch` hears the same, and its command prints it."""
     node, publisher = start(sample_rate=RATE, parameter_rate=50.0)
     listener = Listener(ros.probe, 'estimator')
     publisher.play(0, 600)

@@ -26,7 +26,6 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
-from rcl_interfaces.msg import Log  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
@@ -246,19 +245,6 @@ def test_what_stops_it_brings_it_to_rest_on_its_path(ros, robot, summary, why, s
     assert not ros.trigger('excitation/stop').success
 
 
-def test_lost_manager_is_named_after_lost_joint_states(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
-    log = ros.listen(Log, '/rosout', 1000)
-    played_until(ros, robot, statuses, 1.0)
-    robot.silent = True
-    robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the stop')
-    (controller,) = (item for item in ros.probe.subscriptions if item.topic_name.endswith(CONTROLLER.lstrip('~')))
-    ros.probe.destroy_subscription(controller)
-    robot.until(lambda: last(statuses).endswith('the controller manager is gone'), 'the cause')
-    # Whoever reads the console only has been told of joint states.
-    robot.until(lambda: any(line.msg == last(statuses) for line in log), 'the cause in the log')
-
-
 def test_the_loss_of_feedforward_brings_it_to_rest(ros, robot, summary, heart):
     node, statuses = begin(ros, trajectory_file=str(summary))
     other = heart('feedforward')
@@ -342,14 +328,6 @@ def test_states_of_another_time_start_nothing(ros, robot, summary):
         refused(ros, robot, reason)
 
 
-def test_another_clock_is_named_before_anybody_asks_for_a_start(ros, robot, summary):
-    node, _ = begin(ros, trajectory_file=str(summary))
-    robot.ahead = -1e9
-    robot.until(lambda: 'set use_sim_time alike' in node.diagnostics.message('joint states'), 'the reason')
-    robot.ahead = 0.0
-    robot.until(lambda: node.diagnostics.message('joint states') == 'arrive', 'a good word')
-
-
 def test_moving_robot_without_speeds_is_not_started(ros, robot, summary):
     node, _ = begin(ros, trajectory_file=str(summary))
     robot.speeds = False
@@ -403,7 +381,7 @@ def test_stop_brakes_where_a_late_controller_is(ros, robot, summary):
 
 
 def test_start_ends_where_time_goes_back(ros, robot, summary, monkeypatch):
-    """The motion belongs to the old time: it is neither sent again nor played."""
+    """The motion belongs to the old time: it is not sent again, and not played."""
     node, statuses = begin(ros, trajectory_file=str(summary))
     sent = []
     monkeypatch.setattr(node.output, 'send', lambda message, accepted=None: sent.append(accepted))
@@ -415,7 +393,7 @@ def test_start_ends_where_time_goes_back(ros, robot, summary, monkeypatch):
     assert future.result().message == 'stopped: time went back by 30.000 s'
     sent[0]()  # a controller that takes it after all
     heard = ros.listen(JointState, 'joint_states', 10)
-    robot.until(lambda: len(heard) > 300, 'more states')
+    robot.until(lambda: len(heard) > 100, 'more states')
     assert len(sent) == 1
     assert 'time went back' in last(statuses)
 
@@ -447,18 +425,6 @@ def test_stop_is_stamped_with_the_planned_moment(ros, robot, summary, monkeypatc
     assert early.sum() >= 3
     for instant, position in zip(stop_t[early], stop_q[early], strict=True):
         np.testing.assert_allclose(position, interpolated(asked[0] + instant, t, q), atol=1e-3)
-
-
-def test_an_executor_that_was_blocked_does_not_count_as_silence(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, tracking_error=3.0)
-    sent(ros, robot, statuses)
-    robot.until(lambda: last(statuses).startswith('playing'), 'the motion')
-    assert ros.set_parameter('excitation', 'state_timeout', 0.25).successful
-    for _ in range(3):
-        time.sleep(0.6)  # what holds the executor up: messages wait, none is lost
-        robot.tell()
-        robot.until(lambda: True, 'one turn')
-    assert last(statuses).startswith('playing')
 
 
 def test_nothing_is_started_without_a_controller(ros, summary):
@@ -506,31 +472,28 @@ def test_the_best_motion_so_far_is_played_and_ends_the_planning(ros, robot, tmp_
 
 
 def test_it_plans_on_request_and_adds_to_played_motions(ros, robot, tmp_path):
-    config = quick_plan(tmp_path)
-    node, statuses = begin(ros, config_file=str(config), tracking_error=3.0)
+    node, statuses = begin(ros, config_file=str(quick_plan(tmp_path)), tracking_error=3.0)
     assert 'found none: no motion yet (call ~/plan, or set trajectory_file)' in ros.trigger('excitation/start').message
     assert node.planning is None, 'nobody has asked for a plan'
-    motions = []
-    for played in (0, 1):
+
+    def planned():
         said = ros.trigger('excitation/plan')
         assert said.success
-        assert ('(1)' in said.message) == (played == 1)
         assert 'plan: expected no search' in ros.trigger('excitation/plan').message
         refusal = ros.trigger('excitation/start')
         assert not refusal.success and 'found none: planning' in refusal.message
         robot.until(lambda: node.planning is None and last(statuses).startswith('ready, condition number'), 'a plan')
-        assert started(ros, robot).success
-        playing = node.playing.motion
-        motions.append(node.playback.trajectory.position(np.linspace(0.0, node.playback.trajectory.duration, 50)))
-        begun = node.playing.began
+        return said.message, node.planned.position(np.linspace(0.0, node.planned.duration, 50))
 
-        def follow(playing=playing, begun=begun):
-            robot.q = playing.position(node.clock_time() - begun)[0]
-            return last(statuses) == 'done'
-
-        robot.until(follow, 'the end of the motion')
-        robot.dq = np.zeros(6)
-    assert np.abs(motions[1] - motions[0]).max() > 0.1
+    said, motion = planned()
+    assert '(1)' not in said
+    assert started(ros, robot).success
+    playing = node.playing
+    robot.follow = lambda now: setattr(robot, 'q', playing.motion.position(now - playing.began)[0])
+    robot.until(lambda: last(statuses) == 'done', 'the end of the motion')
+    said, other = planned()
+    assert '(1)' in said
+    assert np.abs(other - motion).max() > 0.1
 
 
 def test_motion_is_done_no_earlier_than_its_end(ros, robot, summary):

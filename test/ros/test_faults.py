@@ -28,13 +28,10 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
-import rclpy
 from builtin_interfaces.msg import Duration as DurationMessage
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
-from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -224,26 +221,6 @@ def test_a_swapped_robot_counts_from_the_next_configuration(ros, hinge, standing
     assert held() == pytest.approx(-2 * arm.GRAVITY, rel=1e-3)
 
 
-def test_publishers_of_another_type_or_quality_are_named(ros, hinge, make_hinge, tmp_path):
-    node = ros.active(IdentifierNode, robot_file=hinge, output_folder=str(tmp_path / 'out'), reliable_inputs=True)
-    # The middleware allows a process one type of a topic.
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    other = rclpy.create_node('other', context=context)
-    other.create_publisher(String, 'joint_states', 10)
-    best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-    wrong = ros.probe.create_publisher(JointState, 'joint_states', best_effort)
-
-    def said(*words):
-        wrong.publish(JointState(name=['hinge'], position=[0.0]))
-        return all(word in node.diagnostics.message('inputs') for word in words)
-
-    ros.until(lambda: said('joint_states', 'std_msgs/msg/String', 'best effort', 'reliable_inputs'))
-    make_hinge(moves=True).talk(lambda: node.diagnostics.level('inputs') == DiagnosticStatus.OK, 'the right one')
-    other.destroy_node()
-    rclpy.shutdown(context=context)
-
-
 @pytest.mark.slow
 def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, hinge, make_hinge, conditions, tmp_path):
     out, arm = tmp_path / 'out', make_hinge(moves=True)
@@ -265,49 +242,6 @@ def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, hinge, make_hing
     answer = ros.trigger('/identifier/stop_recording')
     assert answer.success
     assert 'saved as' in answer.message and 'cut' not in answer.message
-
-
-@pytest.mark.slow
-def test_a_killed_gazebo_model_is_named_and_heard_again(ros, hinge, make_hinge, tmp_path):
-    parameters = {'robot_file': hinge, 'autostart': 'true'}
-    process = ros.process('joint_dynamics.nodes.gazebo_model.node', parameters=parameters)
-    identifier = ros.active(
-        IdentifierNode,
-        robot_file=hinge,
-        output_folder=str(tmp_path / 'out'),
-        inputs=['joint_states', 'motor_states'],
-        motor_states_effort='current',
-        reliable_inputs=True,
-        validation_recordings=0,
-    )
-    feedforward = ros.active(FeedforwardNode, robot_file=hinge, use_description=False)
-    arm = make_hinge(moves=True, regular=True)
-
-    def inputs_of_identifier():
-        return identifier.diagnostics.level('inputs'), identifier.diagnostics.message('inputs')
-
-    arm.talk(lambda: inputs_of_identifier()[0] == DiagnosticStatus.OK, 'inputs')
-    assert ros.trigger('/identifier/start_recording').success
-
-    def recorded():
-        return identifier.recording.counts.get('motor_states', 0)
-
-    # Enough for a recording on either side of the hole.
-    arm.talk(lambda: recorded() > 150, 'the motor side')
-    assert ros.stop(process, signal.SIGKILL)[0] == -signal.SIGKILL
-    before = recorded()
-    arm.talk(lambda: inputs_of_identifier() == (DiagnosticStatus.STALE, 'silent: motor_states'), 'what is missing')
-    # A node that does not need it is not concerned.
-    assert feedforward.diagnostics.level('inputs') == DiagnosticStatus.OK
-    ros.process('joint_dynamics.nodes.gazebo_model.node', parameters=parameters)
-    arm.talk(lambda: inputs_of_identifier()[0] == DiagnosticStatus.OK, 'inputs again')
-    arm.talk(lambda: recorded() > before + 150, 'the motor side again')
-    assert ros.trigger('/identifier/stop_recording').success
-    # The recording with the hole is refused.
-    answer = ros.trigger('/identifier/identify')
-    assert not answer.success
-    assert 'a gap of' in answer.message
-    assert 'on motor_states' in answer.message
 
 
 @pytest.mark.slow

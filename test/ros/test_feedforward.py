@@ -193,11 +193,12 @@ def test_a_trajectory_gets_the_effort_of_the_law(ros, start, robot, model, descr
 def test_the_hysteresis_continues_in_the_next_trajectory(start, robot):
     start(law='adaptive_friction', start_tolerance=1.0)
     robot.talk(0.2)
-    there, back = (((0.0, a, np.zeros(6)), (1.0, b, np.zeros(6))) for a, b in ((HOME, GOAL), (GOAL, HOME)))
+    near = HOME + 0.3 * (GOAL - HOME)
+    there, back = (((0.0, a, np.zeros(6)), (0.4, b, np.zeros(6))) for a, b in ((HOME, near), (near, HOME)))
     _, first = filled(robot, there)
-    robot.talk(1.2)
+    robot.talk(0.5)
     filled(robot, back)
-    robot.talk(1.2)
+    robot.talk(0.5)
     _, second = filled(robot, there)
     # At first the sliders were undeformed; later friction still points the other way.
     assert np.abs(first[0] - second[0]).max() > 1.0
@@ -270,7 +271,7 @@ def test_without_fresh_joint_states_there_is_no_trajectory(ros, start, robot):
     robot.want([(1.0, HOME)])
     ros.until(lambda: 'has not arrived yet' in robot.status('reference')[1], what='the reason')
     now = ros.probe.get_clock().now().to_msg().sec
-    for ahead, remedy in ((-20, 'old'), (3600, 'ahead'), (200_000, 'use_sim_time')):
+    for ahead, remedy in ((-20, 'old'), (3600, 'ahead')):
 
         def refused(remedy=remedy):
             robot.want([(1.0, HOME)])
@@ -352,21 +353,6 @@ def test_a_parameter_that_does_not_fit_is_named(ros, description, parameters, ex
 def test_no_parameter_is_both_there_and_gone():
     assert not {row.name for row in PARAMETERS} & set(GONE)
     assert all('controller_plugin.md' in reason for reason in GONE.values())
-
-
-def test_joints_in_doubt_are_in_the_diagnostics(ros, start, model, description, tmp_path):
-    plain = start(False)
-    assert plain.diagnostics.message('description') == ''
-    ros.remove(plain)
-    document, path = DynamicsDescription.load(description).document, tmp_path / 'doubted.yaml'
-    verdict = {'state': 'wrong', 'error': 2.0, 'why': 'the sign of a torque is turned', 'help': 'mend it'}
-    document['provenance'] = {'joints': {model.joint_names[2]: verdict}}
-    DynamicsDescription(document).save(path)
-    node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(path))
-    assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
-    assert node.diagnostics.level('description') == DiagnosticStatus.WARN
-    line = node.diagnostics.message('description')
-    assert all(part in line for part in (model.joint_names[2], verdict['why'], verdict['help']))
 
 
 @pytest.mark.slow

@@ -17,14 +17,11 @@
 import json
 import shlex
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -38,44 +35,13 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.nodes.framework.tables import LATCHED, STATUS
 from joint_dynamics.nodes.framework.worker import Worker
 from joint_dynamics.nodes.identifier.node import IdentifierNode
+from joint_dynamics.nodes.interfaces.messages import seconds
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 JOINTS = ('shoulder', 'elbow', 'wrist')
+START = 1_700_000_000  # s
 GAINS = {'shoulder': 12.0, 'elbow': 9.0, 'wrist': 4.0}
-
-# Plays a recording as a driver would: joints in another order, link side with current, motor side, one temperature per
-# joint.
-PLAYER = """
-import sys, time
-import numpy as np, rclpy
-from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState, Temperature
-from std_msgs.msg import String
-from joint_dynamics.nodes.framework.tables import LATCHED
-
-path, namespace, urdf = sys.argv[1:4]
-data = np.load(path)
-names = [str(name) for name in data['names']][::-1]
-rclpy.init()
-node = rclpy.create_node('player', namespace=namespace)
-quality = QoSProfile(depth=20000)
-node.create_publisher(String, 'robot_description', LATCHED).publish(String(data=open(urdf).read()))
-link = node.create_publisher(JointState, 'joint_states', quality)
-while not link.get_subscription_count():
-    time.sleep(0.01)
-start = 1_700_000_000_000_000_000
-for k, t in enumerate(data['time']):
-    message = JointState(name=names, position=data['q'][k, ::-1].tolist(), velocity=data['dq'][k, ::-1].tolist(),
-                         effort=data['effort'][k, ::-1].tolist())
-    stamp = start + round(t * 1e9)
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-    link.publish(message)
-    time.sleep(0.0003)
-link.wait_for_all_acked(rclpy.duration.Duration(seconds=60))
-print('played', flush=True)
-sys.stdin.read()
-"""
 
 
 def urdf():
@@ -125,82 +91,68 @@ def robot_file(tmp_path):
     return path
 
 
-@pytest.fixture
-def play(ros, tmp_path):
-    """Play a recording from a process of its own, and wait until it is done."""
-
-    def start(recording, namespace, urdf_path):
-        # Not the recording's own name: that is a path, and may be that of the recorded data.
-        path = tmp_path / 'played.npz'
-        effort = recording.tau if recording.current is None else recording.current
-        arrays = {name: getattr(recording, name) for name in ('time', 'q', 'dq')}
-        np.savez(path, effort=effort, names=np.array(recording.joint_names), **arrays)
-        player = ros.start(
-            [sys.executable, '-c', PLAYER, str(path), namespace, str(urdf_path)], 'player', stdin=subprocess.PIPE
-        )
-        players.append(player)
-        ros.until(lambda: 'played' in player.output or player.poll() is not None, what='the recording to be played')
-        assert player.poll() is None, player.last_words
-        return player
-
-    players = []
-    yield start
-    for player in players:
-        player.stdin.close()
-        player.ended()
-        ros.processes.remove(player)
+def play(ros, recording, namespace):
+    """Publish a recording as a driver would, joints in another order, in step with the hearing of the identifier."""
+    publisher = ros.publisher(JointState, f'{namespace}/joint_states', 1000)
+    heard = ros.listen(JointState, f'{namespace}/identifier/heard')
+    ros.until(lambda: ros.probe.count_publishers(f'{namespace}/identifier/heard'))
+    for k in range(recording.samples):
+        publisher.publish(message_of(recording, k, recording.current, slice(None, None, -1)))
+        if k % 100 == 99:  # it says so of every twentieth
+            reached = START + recording.time[k] - 1e-6
+            ros.until(lambda reached=reached: heard and seconds(heard[-1].header.stamp) > reached, f'sample {k}')
 
 
-def test_over_dds_it_finds_what_identify_finds(ros, play, robot_file, tmp_path):
-    recording = simulated(RobotModel.load(robot_file), 5.0)
-    out = tmp_path / 'out'
-    ros.process(
-        'joint_dynamics.nodes.identifier.node',
-        namespace='/cell/left',
-        parameters={
-            'autostart': 'true',
-            'joint_states_effort': 'current',
-            'reliable_inputs': 'true',
-            'output_folder': out,
-            'robot_file': robot_file,
-            'selection': 'false',
-            **{f'drive_gain.{name}': gain for name, gain in GAINS.items()},
-        },
+def message_of(recording, k, effort, order=slice(None)):
+    """Joint states of one sample of a recording."""
+    values = {'position': recording.q[k], 'velocity': recording.dq[k], 'effort': effort[k]}
+    message = JointState(name=list(recording.joint_names[order]), **{key: row[order] for key, row in values.items()})
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+        START * 10**9 + round(recording.time[k] * 1e9), 10**9
     )
-    status = ros.listen(String, '/cell/left/identifier/status', STATUS)
-    descriptions = ros.listen(String, '/cell/left/identifier/dynamics_description', LATCHED)
-    ros.until_state('/cell/left/identifier', 'active')
-    assert ros.trigger('/cell/left/identifier/start_recording').success
-    play(recording, '/cell/left', robot_file)
-    stopped = ros.trigger('/cell/left/identifier/stop_recording')
-    assert stopped.success
-    assert f'{recording.samples} on joint_states' in stopped.message
-    answer = ros.trigger('/cell/left/identifier/identify')
+    return message
+
+
+def identified(ros, robot_file, out, recording):
+    """Identify over DDS in another process; the description that it publishes."""
+    parameters = {
+        'autostart': 'true',
+        'joint_states_effort': 'current',
+        'reliable_inputs': 'true',
+        'output_folder': out,
+        'robot_file': robot_file,
+        'selection': 'false',
+        **{f'drive_gain.{name}': gain for name, gain in GAINS.items()},
+    }
+    node = '/cell/left/identifier'
+    ros.process('joint_dynamics.nodes.identifier.node', namespace='/cell/left', parameters=parameters)
+    status = ros.listen(String, f'{node}/status', STATUS)
+    descriptions = ros.listen(String, f'{node}/dynamics_description', LATCHED)
+    ros.until_state(node, 'active')
+    assert ros.trigger(f'{node}/start_recording').success
+    play(ros, recording, '/cell/left')
+    assert f'{recording.samples} on joint_states' in ros.trigger(f'{node}/stop_recording').message
+    answer = ros.trigger(f'{node}/identify')
     assert answer.success, answer.message
     ros.until(lambda: descriptions and status[-1].data.startswith('done'))
     assert any('identifying: solving' in message.data for message in status)
+    return descriptions[-1].data
 
-    result = identify(
-        RobotModel.load(robot_file), [recording], settings=IdentificationSettings(drive_gains=GAINS, selection=False)
-    )
-    summary = json.loads((out / 'summary.json').read_text())
-    assert [p['name'] for p in summary['parameters']] == result.names
-    np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose([p['std'] for p in summary['parameters']], result.deviation, rtol=1e-6)
-    received = DynamicsDescription.from_yaml(descriptions[-1].data)
-    assert received.to_yaml() == (out / 'dynamics.yaml').read_text()
-    ours = yaml.safe_load(result.description.to_yaml())
-    theirs = yaml.safe_load(received.to_yaml())
-    assert set(theirs['joints']) == set(JOINTS)
-    for name in JOINTS:
-        assert theirs['joints'][name]['drive_gain']['value'] == GAINS[name]
-        assert theirs['joints'][name]['rotor_inertia']['value'] == pytest.approx(
-            ours['joints'][name]['rotor_inertia']['value'], rel=1e-5
-        )
+
+def test_over_dds_it_finds_what_identify_finds(ros, robot_file, tmp_path):
+    model, out = RobotModel.load(robot_file), tmp_path / 'out'
+    recording = simulated(model, 5.2)
+    published = identified(ros, robot_file, out, recording)
+    result = identify(model, [recording], settings=IdentificationSettings(drive_gains=GAINS, selection=False))
+    parameters = json.loads((out / 'summary.json').read_text())['parameters']
+    assert [p['name'] for p in parameters] == result.names
+    np.testing.assert_allclose([p['value'] for p in parameters], result.solution.chi, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose([p['std'] for p in parameters], result.deviation, rtol=1e-6)
+    assert published == (out / 'dynamics.yaml').read_text()
+    assert DynamicsDescription.from_yaml(published).joint_names == JOINTS
     assert '<html' in (out / 'report.html').read_text()[:2000].lower()
-    saved = Recording.load(
-        out / 'recording_1', {'joint_states': {'topic': '/cell/left/joint_states', 'effort': 'current'}}, JOINTS
-    )
+    inputs = {'joint_states': {'topic': '/cell/left/joint_states', 'effort': 'current'}}
+    saved = Recording.load(out / 'recording_1', inputs, JOINTS)
     np.testing.assert_allclose(saved.current, recording.current, atol=1e-12)
     assert not [path for path in out.iterdir() if path.name.startswith('.')]
 
@@ -222,15 +174,8 @@ def feed(node, recording, quantity='tau'):
     # the node takes effort as a torque where it is not told otherwise, and questions it where it is a current
     values = getattr(recording, quantity)
     values = recording.current * list(GAINS.values()) if values is None else values
-    for k, t in enumerate(recording.time):
-        message = JointState(
-            name=list(recording.joint_names),
-            position=recording.q[k].tolist(),
-            velocity=recording.dq[k].tolist(),
-            effort=values[k].tolist(),
-        )
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(10**18 + round(t * 1e9), 10**9)
-        node.recording.add_message('joint_states', message, 0)
+    for k in range(recording.samples):
+        node.recording.add_message('joint_states', message_of(recording, k, values), 0)
 
 
 def record(ros, node, recording, **options):

@@ -28,8 +28,7 @@ from mcap.writer import Writer
 from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 
-from joint_dynamics.nodes.identifier.node import IdentifierNode
-from joint_dynamics.nodes.identifier.saving import Saving
+from joint_dynamics.nodes.identifier.node import IdentifierNode, Saving
 from joint_dynamics.recording import load_recording
 from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
 from joint_dynamics.recording.mcap_file import McapFile

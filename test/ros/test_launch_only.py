@@ -34,15 +34,6 @@ READ_ONLY = {
 FRAMEWORK = {'autostart'}
 
 
-def another(row):
-    """A value of the parameter's type that it does not have, and might be given."""
-    if row.choices and isinstance(row.default, list):
-        return list(row.choices[1:]) or ['']
-    if row.choices:
-        return next(choice for choice in row.choices if choice != row.default)
-    return not row.default if isinstance(row.default, bool) else f'{row.default}/elsewhere'
-
-
 def test_the_table_says_which():
     assert set(NODES) == set(READ_ONLY)
     for name, node_class in NODES.items():
@@ -58,19 +49,6 @@ def test_the_table_says_which():
 def test_what_ends_a_motion_or_a_recording_cannot_be_withheld():
     ends = {f'{name}/{row.name}' for name, kind in NODES.items() for row in kind.topic_rows() if row.ends}
     assert ends == {'excitation/~/stop', 'identifier/~/stop_recording'}
-
-
-@pytest.mark.parametrize('name', READ_ONLY)
-def test_they_refuse_a_change_at_run_time_by_name(ros, name):
-    node = ros.node(NODES[name], '/x')
-    rows = [row for row in node.parameter_rows() if row.read_only]
-    assert rows
-    for row in rows:
-        before = node.parameters[row.name]
-        result = ros.set_parameter(f'/x/{name}', row.name, another(row))
-        assert not result.successful and row.name in result.reason
-        assert node.parameters[row.name] == before
-        assert node.describe_parameter(row.name).read_only
 
 
 def services_of(ros, node):

@@ -35,8 +35,7 @@ from std_msgs.msg import Float64, String
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.tables import LATCHED, ParameterRow, TopicRow, documentation_table
-from joint_dynamics.simulation import ur5e_urdf
+from joint_dynamics.nodes.framework.tables import LATCHED, ParameterRow, TopicRow
 
 LINK = (
     '<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
@@ -225,6 +224,13 @@ def test_a_wrong_value_at_the_start_is_refused(ros):
         Example(parameter_overrides=[Parameter('unit', value='volt')])
 
 
+def test_a_gone_parameter_is_named_with_its_remedy(ros, robot_file):
+    node = ros.node(Example, robot_file=robot_file, world_frame='world')
+    assert not ros.transition('/example', 'configure')
+    state = node.diagnostics.message('state')
+    assert 'world_frame' in state and 'mounting' in state
+
+
 def test_descriptors_carry_unit_and_range(ros):
     node = ros.node(Example)
     descriptor = node.describe_parameter('rate')
@@ -247,25 +253,10 @@ def test_autostart_waits_for_the_robot(ros):
     assert ros.state('/left/example') == 'active'
 
 
-def test_another_robot_description_is_reported(ros, arm):
-    node = ros.node(Example, '/left', autostart=True)
-    ros.until(lambda: node.is_active)
-    ros.probe.create_publisher(String, '/left/robot_description', LATCHED).publish(
-        String(data=ARM.replace('elbow', 'knee'))
-    )
-    ros.until(lambda: node.diagnostics.message('robot_description').startswith('changed'))
-
-
 def test_a_topic_that_is_not_in_the_table_is_a_defect(ros):
     node = ros.node(Example)
     with pytest.raises(ValueError, match='not in the table'):
         node.advertise(Float64, '~/secret')
-
-
-def test_documentation_table_names_every_row():
-    table = documentation_table(Example.parameter_rows())
-    assert '| `drive_gain.<joint>` | `1.0` | ≥ 0 N·m/A | gain |' in table
-    assert table.count('\n| `') == len(Example.parameter_rows())
 
 
 RUN = """
@@ -330,28 +321,20 @@ def test_signals_that_go_on_coming_do_not_end_what_is_ending(ros, example_proces
     assert ros.stop(process)[0] == 0, process.output
 
 
-@pytest.mark.parametrize(
-    ('node', 'kernel', 'number'),
-    [('simulator', 'engine.run-', signal.SIGINT), ('estimator', 'sample.take_sample-', signal.SIGTERM)],
-    ids=['simulator', 'estimator'],
-)
-def test_a_signal_breaks_off_the_compilation(tmp_path, ros_domain, ur5e_file, number, node, kernel):
-    documents = {} if node == 'simulator' else {'robot_file': ur5e_urdf(), 'description_file': ur5e_file}
-    command = [sys.executable, '-u', '-m', f'joint_dynamics.nodes.{node}.node', '--ros-args', '-p', 'autostart:=true']
-    for name, value in documents.items():
-        command += ['-p', f'{name}:={value}']
+def test_a_signal_breaks_off_the_compilation(tmp_path, ros_domain):
+    command = [sys.executable, '-u', '-m', 'joint_dynamics.nodes.simulator.node', '--ros-args', '-p', 'autostart:=true']
     environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     try:
         lines = [next(line for line in process.stdout if 'the first start on a machine compiles' in line)]
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0, [*lines, rest]
     assert 'Traceback' not in rest
     # Had it gone on to the end, every kernel would be there.
-    assert not list(tmp_path.rglob(f'{kernel}*.nbc'))
+    assert not list(tmp_path.rglob('engine.run-*.nbc'))
 
 
 def test_a_wrong_parameter_ends_a_process_with_one_line(ros, example_process):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is set on a configured node is applied or refused, parameter by parameter of every node's table."""
+"""A value set on a configured node is applied or refused, parameter by parameter of every node's table."""
 
 import math
 

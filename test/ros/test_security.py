@@ -37,14 +37,6 @@ def ended(keystore):
     return done.returncode, done.stderr
 
 
-@pytest.fixture(scope='session')
-def empty_enclave(tmp_path_factory):
-    """A keystore with an enclave that holds nothing."""
-    keystore = tmp_path_factory.mktemp('keys')
-    (keystore / 'enclaves' / 'gazebo_model').mkdir(parents=True)
-    return keystore
-
-
 @pytest.mark.usefixtures('ros_domain')
 def test_without_an_enclave_a_node_ends_with_one_line(tmp_path):
     status, said = ended(tmp_path)
@@ -52,10 +44,3 @@ def test_without_an_enclave_a_node_ends_with_one_line(tmp_path):
     assert said.startswith('gazebo_model: start: expected ROS 2 to take the node, found: ')
     assert str(tmp_path / 'enclaves') in said
     assert said.count('\n') == 1
-
-
-@pytest.mark.usefixtures('ros_domain')
-def test_a_node_without_its_enclave_does_not_run(empty_enclave):
-    status, said = ended(empty_enclave)
-    assert status == 2
-    assert 'gazebo_model: start: expected ROS 2 to take the node, found: ' in said

@@ -14,6 +14,8 @@
 
 """Whether the robot rests before a motion is sent, and its controller goes along with it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
-from joint_dynamics.nodes.interfaces.robot_states import RobotStates
+from joint_dynamics.nodes.interfaces import robot_states
+from joint_dynamics.nodes.interfaces.robot_states import MAX_LISTENING_STEP, Listening, RobotStates
 from joint_dynamics.nodes.interfaces.trajectory_controller import BEGUN_DISTANCE, STANDING_DISTANCE, SentMotion
 
 BEGAN = 100.0  # s
@@ -71,3 +74,12 @@ def test_still_robot_rests_at_every_simulated_stamp(first):
         message.header.stamp = stamp
         states.take(message)
         assert k <= 100 or states.resting(1.0, 0.01) is not None
+
+
+def test_listening_time_stands_while_the_executor_is_blocked(monkeypatch):
+    now = [5.0]
+    monkeypatch.setattr(robot_states, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    listening = Listening()
+    for now[0] in (5.02, 60.0):
+        listening.tick()
+    assert listening.time == pytest.approx(0.02 + MAX_LISTENING_STEP)

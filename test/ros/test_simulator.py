@@ -17,11 +17,9 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
@@ -362,14 +360,3 @@ def test_the_speed_can_be_changed_while_it_runs(ros):
     assert ros.set_parameter('simulator', 'real_time_factor', 0.0).successful
     # At a thousandth of real time this would take minutes.
     run_until(ros, node, 0.5)
-
-
-def test_the_preset_is_accepted():
-    document = yaml.safe_load(
-        (Path(__file__).parents[2] / 'config' / 'ur5e' / 'simulator.yaml').read_text(encoding='utf-8')
-    )
-    rows = {row.name: row for row in SimulatorNode.parameter_rows()}
-    values = document['/**/simulator']['ros__parameters']
-    assert values
-    for name, value in values.items():
-        rows[name].value(value)

@@ -22,8 +22,8 @@ from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints
 from joint_dynamics.trend.measure import measure_recording
 
 
-def by_name(measurement, quantity):
-    return {figure.joint: figure for figure in measurement.figures if figure.quantity == quantity}
+def by_name(figures, quantity):
+    return {figure.joint: figure for figure in figures if figure.quantity == quantity}
 
 
 def test_friction_that_grew_is_measured(fleet):

@@ -17,7 +17,6 @@
 import datetime
 
 import pytest
-import yaml
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.trend import find_runs
@@ -47,20 +46,13 @@ def test_runs_by_robot_and_date(tmp_path):
     ]
 
 
-def bag(folder, seconds):
-    information = {'starting_time': {'nanoseconds_since_epoch': int(seconds * 1e9)}}
-    touch(folder / 'metadata.yaml', yaml.safe_dump({'rosbag2_bagfile_information': information}))
-    touch(folder / f'{folder.name}_0.mcap')
-
-
-def test_a_bag_is_one_run_and_tells_its_date(tmp_path):
-    bag(tmp_path / 'arm' / 'recording_1', datetime.datetime(2026, 2, 3, 4, 5, tzinfo=UTC).timestamp())
-    bag(tmp_path / 'arm' / 'simulated', 12.0)
+def test_a_bag_is_one_run_and_one_without_a_date_is_left_out(tmp_path):
+    for name in ('rosbag2_2026_02_03-04_05_06', 'recording_1'):
+        touch(tmp_path / 'arm' / name / 'metadata.yaml')
+        touch(tmp_path / 'arm' / name / f'{name}_0.mcap')
     runs, left_out = find_runs(tmp_path)
-    assert [(run.path.name, run.date.date()) for run in runs] == [('recording_1', datetime.date(2026, 2, 3))]
-    ((path, reason),) = left_out.items()
-    assert path.endswith('simulated')
-    assert '2026-03-01' in reason
+    assert [run.date for run in runs] == [datetime.datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)]
+    assert [*left_out] == [str(tmp_path / 'arm' / 'recording_1')]
 
 
 def test_nothing_is_refused(tmp_path):

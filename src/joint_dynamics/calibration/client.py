@@ -151,6 +151,15 @@ class RosClient:
         if not self.call(ChangeState, f'{node_name}/change_state', request).success:
             raise JointDynamicsError(f'{node_name}: expected it to {verb}, found that it refused (see its log)')
 
+    def reconfigure(self, node_name: str, **parameters: Any) -> None:
+        """Set parameters of a node in whatever state, and leave it active; raise JointDynamicsError as `transition`."""
+        for state, verb in (('active', 'deactivate'), ('inactive', 'cleanup')):
+            if self.state(node_name) == state:
+                self.transition(node_name, verb)
+        self.set_parameters(node_name, **parameters)
+        for verb in ('configure', 'activate'):
+            self.transition(node_name, verb)
+
     def state(self, node_name: str, timeout: float = 60.0) -> str:
         """Return the label of a node's lifecycle state, which it tells within `timeout` s."""
         name = f'{node_name}/get_state'

@@ -150,7 +150,8 @@ class Player:
         """
         excitation, identifier = self._robot.node('excitation'), self._robot.node('identifier')
         trajectory = self._folder.path / 'motions' / name / 'summary.json'
-        self._reconfigure(excitation, trajectory_file=str(trajectory))
+        self._client.reconfigure(excitation, trajectory_file=str(trajectory))
+        self._client.until(lambda: self.status.startswith('ready'), f'{excitation} to be ready')
         duration = load_trajectory(trajectory).duration
         # a controller settles after the end of a motion
         self._client.until(lambda: self._now - self._moved > SETTLED, 'the robot to come to rest')
@@ -176,16 +177,6 @@ class Player:
         if self.status.startswith(('stopped', 'failed')):
             raise JointDynamicsError(f'calibrate: the motion {self.status}')
         return self.status.startswith('done')
-
-    def _reconfigure(self, node: str, **parameters: Any) -> None:
-        if self._client.state(node) == 'active':
-            self._client.transition(node, 'deactivate')
-        if self._client.state(node) == 'inactive':
-            self._client.transition(node, 'cleanup')
-        self._client.set_parameters(node, **parameters)
-        for verb in ('configure', 'activate'):
-            self._client.transition(node, verb)
-        self._client.until(lambda: self.status.startswith('ready'), f'{node} to be ready')
 
     def _keep(self, name: str, answer: str) -> Path:
         """Move the recording that the identifier names in its answer to `recordings/NAME`."""

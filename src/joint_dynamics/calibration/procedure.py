@@ -19,7 +19,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -32,17 +32,7 @@ from joint_dynamics.calibration.client import RosClient, ros_client
 from joint_dynamics.calibration.folder import CalibrationFolder
 from joint_dynamics.calibration.motions import Player, describe, motions, plan, preview
 from joint_dynamics.calibration.processes import Processes
-from joint_dynamics.calibration.robot import (
-    DEFAULT_PRESET,
-    EFFORTS,
-    Finding,
-    Robot,
-    connect,
-    look,
-    nodes_run,
-    root,
-    start_nodes,
-)
+from joint_dynamics.calibration.robot import DEFAULT_PRESET, EFFORTS, Robot, connect, look, nodes_run, root, start_nodes
 from joint_dynamics.description.result_files import controller_rate
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
@@ -52,7 +42,6 @@ from joint_dynamics.terminal import Terminal
 PATIENCE = 86400.0  # s to answer a question
 SECTIONS = ('robot', 'recording', 'identification')
 GAINS = 'logs/gains.json'
-JTC = CalibrationSettings.controller
 LONGER = 'a longer motion: excitation.fourier.period in --config, and a new --out'
 POSTURE = 'another posture: excitation.posture in --config, and a new --out'
 AGAIN = 'the same motions once more, on a quieter machine or network: a new --out'
@@ -120,17 +109,11 @@ def _look(client: RosClient, processes: Processes, folder: CalibrationFolder, te
         findings = look(robot, say)
     terminal.table('', ['', 'found', 'what to do'], [[each.what, each.found, each.remedy] for each in findings])
     if problems := [each for each in findings if each.remedy]:
-        raise JointDynamicsError(f'calibrate: {_sentence(problems[0])}' + _others(problems[1:]))
+        first, others = problems[0], len(problems) - 1
+        more = f' (and {others} more in the table above)' if others else ''
+        raise JointDynamicsError(f'calibrate: {first.what}: found {first.found}; {first.remedy}{more}')
     folder.finish('look', rate=robot.rate, findings={each.what: each.found for each in findings})
     return robot
-
-
-def _sentence(problem: Finding) -> str:
-    return f'{problem.what}: found {problem.found}; {problem.remedy}'
-
-
-def _others(problems: list[Finding]) -> str:
-    return f' (and {len(problems)} more in the table above)' if problems else ''
 
 
 def _plan_facts(folder: CalibrationFolder, name: str) -> dict[str, Any]:
@@ -177,7 +160,7 @@ def insist(play: Callable[[], Path], terminal: Terminal, until: Callable[[Callab
     Raises
     ------
     JointDynamicsError
-        The refusal, where nobody is there to mend its cause.
+        The refusal, without a user to mend its cause.
     """
     while True:
         try:
@@ -194,7 +177,8 @@ def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
     """Identify, offer a proven correction once, add joint tests; return the exit status of the verdict."""
     terminal.step(4, 'Identify')
     status, summary = _identified(folder)
-    if status == 3 and (mend := _correction(summary)):
+    mend = {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
+    if status == 3 and mend:
         terminal.say(f'a correction: {yaml.safe_dump(mend, default_flow_style=True).strip()}')
         rows = [[joint, one['before'], one['after']] for joint, one in summary['mend'].get('left_percent', {}).items()]
         terminal.table('Its proof: residual on unseen data, %', ['joint', 'without', 'with'], rows)
@@ -227,20 +211,16 @@ def _identified(folder: CalibrationFolder) -> tuple[int, dict[str, Any]]:
     return status, folder.document(f'identified/{name}')
 
 
-def _correction(summary: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the sections of the correction that `identify` has proved, {} where there is none."""
-    return {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
-
-
 def _hand_over(folder: CalibrationFolder, terminal: Terminal) -> None:
     """Write the gains, and say how estimator and controller start with the result."""
     terminal.step(5, 'Hand over')
     settings, description = folder.settings, folder.path / 'dynamics.yaml'
+    controller = '' if settings.controller == CalibrationSettings.controller else settings.controller
     simulated = settings.preset == 'simulation'
     given = {
         'preset': '' if simulated else settings.preset,
         'namespace': settings.namespace,
-        'initial_joint_controller': settings.controller if settings.controller != JTC else '',
+        'initial_joint_controller': controller,
         'use_sim_time': 'true' if settings.use_sim_time and not simulated else '',
         'description_file': str(description),
     }

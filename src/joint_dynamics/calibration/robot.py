@@ -35,9 +35,9 @@ from joint_dynamics.calibration.folder import CalibrationFolder
 from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes import WIRING
 from joint_dynamics.nodes.framework.lifecycle import results_folder
 from joint_dynamics.nodes.framework.tables import SENSOR
-from joint_dynamics.nodes.framework.wiring import WIRING
 from joint_dynamics.nodes.interfaces.messages import seconds
 from joint_dynamics.robot import RobotModel
 

@@ -131,23 +131,10 @@ def _row(side: DirectionCheck) -> list[Any]:
 
 def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
     from joint_dynamics.documents import parse_yaml, read_text
-    from joint_dynamics.errors import JointDynamicsError
+    from joint_dynamics.settings import check_keys, refusal
 
-    document = parse_yaml(read_text(path, f'applied {path}'), f'applied {path}')
-    if (
-        not isinstance(document, dict)
-        or set(document) != {'joints'}
-        or not isinstance(document['joints'], dict)
-        or not document['joints']
-    ):
-        raise JointDynamicsError(
-            f'applied {path}: expected the one field joints with at least one joint, found '
-            f'{list(document) if isinstance(document, dict) else document!r}'
-        )
-    unknown = sorted(str(name) for name in document['joints'] if name not in joint_names)
-    if unknown:
-        raise JointDynamicsError(
-            f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}, '
-            'found another name'
-        )
-    return document['joints']
+    where = f'applied {path}'
+    joints = check_keys(parse_yaml(read_text(path, where), where), ('joints',), where).get('joints')
+    if not joints:
+        raise refusal(f'{where}: joints', 'at least one joint', joints)
+    return dict(check_keys(joints, joint_names, f'{where}: joints'))

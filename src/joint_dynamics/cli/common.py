@@ -32,6 +32,7 @@ from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.settings import check_keys
 from joint_dynamics.terminal import Terminal
 
 ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling', 'parallelograms')
@@ -46,28 +47,18 @@ def load_config(path: str | None) -> dict[str, Any]:
     """
     if path is None:
         return {}
-    config = parse_yaml(read_text(path, f'config {path}'), f'config {path}')
-    if config is None:
-        return {}
-    if not isinstance(config, Mapping):
-        raise JointDynamicsError(
-            f'config {path}: expected a mapping with {", ".join(SECTIONS)}, found {type(config).__name__}'
-        )
+    where = f'config {path}'
+    document = parse_yaml(read_text(path, where), where)
+    config = dict(check_keys({} if document is None else document, SECTIONS, where))
     for key, value in config.items():
-        if key not in SECTIONS:
-            raise JointDynamicsError(f'config {path}: expected the keys {", ".join(SECTIONS)}, found {key!r}')
         if not isinstance(value, Mapping):
-            raise JointDynamicsError(f'config {path}: {key}: expected a mapping, found {value!r}')
-    return dict(config)
+            raise JointDynamicsError(f'{where}: {key}: expected a mapping, found {value!r}')
+    return config
 
 
 def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
     """Build the robot with the options of the `robot` section; say which of its joints stand though they could move."""
-    options = dict(config.get('robot', {}))
-    unknown = sorted(set(options) - set(ROBOT_KEYS), key=str)
-    if unknown:
-        raise JointDynamicsError(f'robot: expected the keys {", ".join(ROBOT_KEYS)}, found {unknown[0]!r}')
-    model = RobotModel.load(path, **options)
+    model = RobotModel.load(path, **check_keys(config.get('robot', {}), ROBOT_KEYS, 'robot'))
     if model.held:
         places = ', '.join(
             f'{name} at {place:g}' if name in model.locked else name for name, place in model.held.items()

@@ -20,19 +20,17 @@ See docs/reference/commands/demo.md.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from joint_dynamics.demo import DemoSettings
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import prepare_folder
+from joint_dynamics.python_process import need_ros
 from joint_dynamics.settings import declarations
 from joint_dynamics.terminal import Terminal
-
-NEEDED = ('rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'std_srvs', 'rosgraph_msgs')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,12 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from joint_dynamics.demo.comparison import headlines
     from joint_dynamics.demo.report import demo_report
 
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise JointDynamicsError(
-            f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
-            'joint_dynamics[ros], or source a ROS 2 installation)'
-        )
+    need_ros('demo')
     settings = DemoSettings(seed=args.seed)
     folder = prepare_folder(args.out)
     summary, results = run_demo(settings, folder, terminal)
@@ -75,14 +68,16 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def run_demo(settings: Any, folder: Path, terminal: Terminal) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run all stages with processes of their own, and end every one of them.
+def run_demo(
+    settings: DemoSettings, folder: Path, terminal: Terminal, stages: Sequence[Callable[[Any], None]] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run the stages (None: all) with processes of their own, and end every one of them.
 
     Return the summary and the results for the report.
     """
     from joint_dynamics.calibration.client import own_domain, ros_client
     from joint_dynamics.calibration.processes import Processes
-    from joint_dynamics.demo.stages import CALIBRATION, ONLINE, DemoContext
+    from joint_dynamics.demo.stages import STAGES, DemoContext
     from joint_dynamics.python_process import terminated_like_interrupted
 
     began = time.monotonic()
@@ -98,7 +93,7 @@ def run_demo(settings: Any, folder: Path, terminal: Terminal) -> tuple[dict[str,
         ros_client(processes.check) as client,
     ):
         context = DemoContext(settings, folder, terminal, processes, client)
-        for stage in (*CALIBRATION, *(ONLINE if settings.online else ())):
+        for stage in STAGES if stages is None else stages:
             stage(context)
     context.summary['seconds'] = {**context.seconds, 'total': time.monotonic() - began}
     return context.summary, context.results

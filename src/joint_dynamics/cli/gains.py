@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
     from joint_dynamics.control.effort_gains import EffortGains
 
 FALLBACK = 'joint_trajectory_controller'
-SAG = (
-    0.1  # rad, largest sag without a warning: `start_tolerance` of feedforward, which refuses a motion from further off
-)
+# rad, largest sag without a warning: `start_tolerance` of feedforward, which refuses a motion from further off
+SAG = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,10 +87,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     joints, period, law = elastic_joints(arm), 1.0 / args.rate, None
     if args.plugin:
         own = law_gains(arm, period, joints, args.delay)
-        late = f'{1e3 * args.delay:g} ms and up to twice as much' if args.delay else 'up to two periods'
+        margin = 1e3 * delay_margin(own['kp'], own['kd'])
         terminal.say(
-            f'law: kp {own["kp"]:g} 1/s², kd {own["kd"]:g} 1/s, for a torque {late} late; the controller refuses one'
-            f' {1e3 * delay_margin(own["kp"], own["kd"]):.0f} ms late'
+            f'law: kp {own["kp"]:g} 1/s², kd {own["kd"]:g} 1/s; the controller refuses a torque {margin:.0f} ms late'
         )
         law = {**_law_of(args.description), **{name: dict.fromkeys(robot.joint_names, own[name]) for name in own}}
     gains = effort_gains(arm, period, joints=joints, delay=args.delay)
@@ -100,8 +97,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.out:
         write_atomically(Path(args.out), yaml.safe_dump(controller_parameters(gains, plugin=law), sort_keys=False))
         terminal.say(f'written: {args.out}')
-        for line in _next_commands(args.out) if args.plugin else ():
-            terminal.say(line)
     return 0
 
 
@@ -114,41 +109,26 @@ def _law_of(description: str | None) -> dict[str, Any]:
     return {**law, 'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
 
 
-def _next_commands(file: str) -> tuple[str, str]:
-    """Return the commands that load the fallback controller and start the chain."""
-    spawner = f'ros2 run controller_manager spawner --param-file {shlex.quote(file)}'
-    return (
-        f'next: {spawner} --inactive {FALLBACK}',
-        f'then: {spawner} --activate-as-group feedforward_controller feedforward_trajectory_controller',
-    )
-
-
 def _show(terminal: Terminal, gains: EffortGains, arm: Arm) -> None:
     from joint_dynamics.robot.limits import column_unit, joint_unit
 
-    sliding, described = arm.robot.prismatic, arm.stiffness_described
-    p, d, inertia, unit = (column_unit(unit, sliding) for unit in ('N·m/rad', 'N·m·s/rad', 'kg·m²', 'mrad'))
-    columns = (
-        (f'p {p}', gains.p, '.4g'),
-        (f'd {d}', gains.d, '.4g'),
-        (f'least inertia {inertia}', gains.smallest, '.3g'),
-        (f'largest {inertia}', gains.largest, '.3g'),
-        ('d T / I', gains.ratio, '.2f'),
-        ('least damping', gains.damping, '.2f'),
-        (f'sag {unit}', 1e3 * gains.sag, '.3g'),
-    )
-    rows = [(name, *(f'{values[j]:{form}}' for _, values, form in columns)) for j, name in enumerate(gains.joint_names)]
-    terminal.table(f'Effort gains at {1.0 / gains.period:g} Hz', ('joint', *(title for title, _, _ in columns)), rows)
-    rigid = [name for name, known in zip(gains.joint_names, described, strict=True) if not known]
+    sliding = arm.robot.prismatic
+    p, d, sag = (column_unit(unit, sliding) for unit in ('N·m/rad', 'N·m·s/rad', 'mrad'))
+    rows = [
+        (name, *(f'{value:.4g}' for value in values))
+        for name, *values in zip(gains.joint_names, gains.p, gains.d, 1e3 * gains.sag, strict=True)
+    ]
+    title = f'Effort gains at {1.0 / gains.period:g} Hz'
+    terminal.table(title, ('joint', f'p {p}', f'd {d}', f'sag without feedforward {sag}'), rows)
+    rigid = [name for name, known in zip(gains.joint_names, arm.stiffness_described, strict=True) if not known]
     if rigid:
         terminal.say(
             f'assumed rigid, as no stiffness is described: {", ".join(rigid)}. A flexible joint rings at such gains'
         )
     j = int(gains.sag.argmax())
-    unit = joint_unit('rad', bool(sliding[j]))
-    terminal.say(f'without feedforward the arm sags by up to {gains.sag[j]:.2g} {unit} ({gains.joint_names[j]})')
     if gains.sag[j] > SAG:
+        unit = joint_unit('rad', bool(sliding[j]))
         terminal.problem(
-            f'warning: expected a sag of at most {SAG:g} {unit}, found {gains.sag[j]:.2g} of'
+            f'warning: expected a sag of at most {SAG:g} {unit} without feedforward, found {gains.sag[j]:.2g} of'
             f' {gains.joint_names[j]}: activate it where the arm may sag, and start feedforward first'
         )

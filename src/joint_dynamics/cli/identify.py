@@ -97,11 +97,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.prior:
         options = PhysicalOptions.from_given(settings.physical or True)
         settings = settings.replaced(physical=options.replaced(prior=args.prior))
-    if settings.method == 'tls' and not (args.loaded and settings.known_payload):
-        raise JointDynamicsError(
-            '--method tls: expected --loaded RECORDING and --payload-mass KG, found '
-            f'{"no loaded recording" if not args.loaded else "no known mass"}'
-        )
     if args.payload_mass is not None and not args.loaded:
         raise JointDynamicsError('--payload-mass: expected --loaded RECORDING beside it, found none')
     model = load_robot(args.robot, config)

@@ -33,16 +33,13 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.elastic_loop import ElasticJoints, periods_late, postures_of
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.control.elastic_loop import POSTURES as FLEXIBLE_POSTURES
+from joint_dynamics.control.elastic_loop import ElasticJoints, largest_share, mass_matrices, periods_late
 
 POSTURES = 1024  # postures of the inertias, spread evenly over the joints' ranges (one turn at most)
 RATIO = 0.4  # largest d T / I of a joint, relative to the bound for a torque that late
 RIGID_DAMPING = 0.5  # smallest damping ratio of a joint of a rigid arm, by d alone
 FLEXIBLE_DAMPING = 0.2  # the same with flexible joints, which tolerate less d: a lower ratio for a usable p
-ELASTIC_POSTURES = 48  # postures in which the effort PID on the flexible arm has to be stable
-GAIN_FACTOR = 0.85  # factor by which all d are lowered until no flexible joint rings
-LOWEST_SHARE = 1e-4  # smallest share of the rigid arm's d
 GAIN_MARGIN = 2.0  # factor (6 dB) by which all gains may grow before a flexible arm becomes unstable
 LARGEST = 0.9  # largest eigenvalue of T M⁻¹ D in any posture, relative to the limit of a single joint
 
@@ -72,16 +69,6 @@ class EffortGains:
     gravity: FloatArray
 
     @property
-    def ratio(self) -> FloatArray:
-        """Share of a joint's speed that d removes in one period, d T / I with the smallest inertia, (n,)."""
-        return self.d * self.period / self.smallest
-
-    @property
-    def damping(self) -> FloatArray:
-        """Damping ratio of each joint where its inertia is largest, (n,)."""
-        return self.d / (2 * np.sqrt(self.p * self.largest))
-
-    @property
     def sag(self) -> FloatArray:
         """Sag of each joint under p alone, without feedforward, where gravity is largest, (n,) rad."""
         return self.gravity / self.p
@@ -107,46 +94,28 @@ def effort_gains(arm: Arm, period: float, *, joints: Sequence[ElasticJoints] = (
         For a period or delay out of range, inertias that no body can have, and joints that oscillate at any gains.
     """
     late = 1 + periods_late(period, delay)[1]
-    postures = postures_of(arm, POSTURES)
-    rotors, links = arm.rotor_torque(np.eye(arm.n)), np.array([arm.rigid.mass_matrix(q) for q in postures])
-    masses = links + rotors
-    if not np.linalg.eigvalsh(masses).min() > 0:
-        raise JointDynamicsError(
-            'gains: expected an inertia matrix that is positive in every posture, found one that is not; use the URDF,'
-            ' or identify with physical consistency (docs/explanation/robust_and_physical.md)'
-        )
-    inverses = np.linalg.inv(masses)
+    postures, links, rotors = mass_matrices(arm, POSTURES)
+    inverses = np.linalg.inv(links + rotors)
     smallest = 1.0 / inverses.diagonal(axis1=1, axis2=2).max(axis=0)
-    largest = masses.diagonal(axis1=1, axis2=2).max(axis=0)
+    largest = (links + rotors).diagonal(axis1=1, axis2=2).max(axis=0)
     # A speed reduced by the share k each period, N periods late, decays for k < 2 sin(π / (4 N + 2)): 1 for N = 1.
     bound = 2.0 * math.sin(math.pi / (4 * late + 2))
     d = RATIO * bound * smallest / period
     # Joints that move together may exceed the bound in a common direction.
     fastest = np.linalg.eigvals(period * inverses * d).real.max()
     d = d * min(1.0, LARGEST * bound / fastest)
-    if joints:
-        d = d * _stable_share(joints, links[:ELASTIC_POSTURES], period, range(late + 1), d, largest)
-    p = d**2 / (4 * (FLEXIBLE_DAMPING if joints else RIGID_DAMPING) ** 2 * largest)
+    damping = FLEXIBLE_DAMPING if joints else RIGID_DAMPING
+    loops = [joint.sampled(mass, period) for joint in joints for mass in links[:FLEXIBLE_POSTURES]]
+
+    def is_stable(share: float) -> bool:
+        own = share * d
+        p, own = np.diag(own**2 / (4 * damping**2 * largest)), np.diag(own)
+        return all(loop.is_stable(m * p, m * own, range(late + 1)) for loop in loops for m in (1.0, GAIN_MARGIN))
+
+    d = d * largest_share(is_stable)
+    p = d**2 / (4 * damping**2 * largest)
     gravity = np.abs([arm.rigid.gravity(q) for q in postures]).max(axis=0)
-    # On a vertical axis gravity has no lever: the rest is rounding.
-    gravity[gravity < arm.n * np.finfo(float).eps * gravity.max()] = 0.0
     return EffortGains(arm.joint_names, period, p, d, smallest, largest, gravity)
-
-
-def _stable_share(
-    joints: Sequence[ElasticJoints], links: FloatArray, period: float, delays: range, d: FloatArray, largest: FloatArray
-) -> float:
-    """Return the first of 1, f, f² …, f = GAIN_FACTOR, at which d and p of it are stable with a margin."""
-    loops = [joint.sampled(mass, period) for joint in joints for mass in links]
-    for share in GAIN_FACTOR ** np.arange(0.0, np.log(LOWEST_SHARE) / np.log(GAIN_FACTOR)):
-        damper = share * d
-        p = np.diag(damper**2 / (4 * FLEXIBLE_DAMPING**2 * largest))
-        if all(loop.is_stable(m * p, m * np.diag(damper), delays) for loop in loops for m in (1.0, GAIN_MARGIN)):
-            return float(share)
-    raise JointDynamicsError(
-        'gains: expected a stable gain for the flexible joints, found none; state more damping in'
-        ' the description (docs/reference/commands/gains.md)'
-    )
 
 
 TRAJECTORY = 'joint_trajectory_controller/JointTrajectoryController'
@@ -156,9 +125,7 @@ LAW_TYPE = 'joint_dynamics_controllers/FeedforwardController'
 LAW_GAINS = {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}
 
 
-def controller_parameters(
-    gains: EffortGains, more: Mapping[str, Any] | None = None, plugin: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def controller_parameters(gains: EffortGains, plugin: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the parameter file of a ros2_control controller manager for these joints, for any namespace.
 
     It contains joint_state_broadcaster, joint_trajectory_controller (positions) and effort_trajectory_controller (the
@@ -168,8 +135,6 @@ def controller_parameters(
     ----------
     gains
         of the effort PID.
-    more
-        further parameters of the controller manager itself.
     plugin
         parameters of the C++ controller `feedforward_controller`. With them the file also contains that controller,
         `feedforward_trajectory_controller`, which precedes it in the chain, and `plain_trajectory_controller`, the
@@ -188,10 +153,9 @@ def controller_parameters(
 
     def pid() -> dict[str, dict[str, float]]:
         # i = 0: an integral works against a feedforward torque.
-        return {
-            name: {'p': _rounded(p), 'i': 0.0, 'd': _rounded(d), 'ff_velocity_scale': 0.0}
-            for name, p, d in zip(names, gains.p, gains.d, strict=True)
-        }
+        pairs = zip(names, gains.p, gains.d, strict=True)
+        rounded = {name: {'p': float(f'{p:.4g}'), 'd': float(f'{d:.4g}')} for name, p, d in pairs}
+        return {name: {'i': 0.0, 'ff_velocity_scale': 0.0, **own} for name, own in rounded.items()}
 
     controllers = {
         'joint_trajectory_controller': trajectory('position'),
@@ -210,7 +174,6 @@ def controller_parameters(
         }
     manager: dict[str, Any] = {
         'update_rate': round(1.0 / gains.period),
-        **(more or {}),
         'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
     }
     # Both places: a manager started with this file reads the first, a running one gets the second from the spawner.
@@ -219,7 +182,3 @@ def controller_parameters(
         manager[name] = {'type': kind, **({'fallback_controllers': list(fallback)} if fallback else {})}
     sections = {name: {'ros__parameters': {'type': kind, **given}} for name, (kind, given) in controllers.items()}
     return {'/**': {'controller_manager': {'ros__parameters': manager}, **sections}}
-
-
-def _rounded(value: float) -> float:
-    return float(f'{value:.4g}')

@@ -26,7 +26,7 @@ The gains of the C++ controller's own PID, scaled by the inertia, follow from it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,9 +42,9 @@ LOADS = 33  # torques from none to the joint's limit, for the slope of a describ
 RIGID = 1e8  # N·m/rad, of a joint without a described stiffness
 LAW_RATE = 40.0  # 1/s, k_d of the C++ controller's PID on a rigid arm
 LAW_DAMPING = 0.5  # damping ratio of the C++ controller's PID with a lowered k_d
-LAW_POSTURES = 24  # postures in which the C++ controller's PID on the flexible arm has to be stable
-LAW_FACTOR = 0.95  # factor by which k_d is lowered until no joint rings
-LOWEST_RATE = 2.0  # 1/s, smallest k_d
+POSTURES = 48  # postures in which a loop on the flexible arm has to be stable
+GAIN_FACTOR = 0.9  # factor by which gains are lowered until no flexible joint rings
+LOWEST_SHARE = 1e-3  # smallest share of the gains of a rigid arm
 DELAY_MARGIN = 2  # the C++ controller's PID is stable with any delay from the stated one to this many times as much
 
 
@@ -101,9 +101,6 @@ class SampledArm:
             loop[:states, :states], loop[:states, states : states + n] = self.A, self.B
             loop[states:-n, states + n :] = np.eye((periods - 1) * n)
             loop[-n:, :states] = gains
-        if not np.isfinite(loop).all():
-            # links without positive inertia diverge beyond all numbers
-            return math.inf
         return float(np.abs(np.linalg.eigvals(loop)).max())
 
     def is_stable(self, p: FloatArray, d: FloatArray, delays: Iterable[int]) -> bool:
@@ -159,10 +156,44 @@ def periods_late(period: float, delay: float) -> tuple[int, int]:
     return math.floor(delay / period + 1e-9), math.ceil(delay / period - 1e-9)
 
 
-def postures_of(arm: Arm, count: int) -> FloatArray:
-    """Return postures (count, n) rad, spread evenly over the ranges of the joints, one turn at most."""
+def mass_matrices(arm: Arm, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return postures (count, n) [rad] and the inertia [kg·m²] of links (count, n, n), and of rotors (n, n).
+
+    The postures are spread evenly over the ranges of the joints, one turn at most.
+
+    Raises
+    ------
+    JointDynamicsError
+        For an inertia matrix that is not positive definite.
+    """
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (arm.robot.limits.lower, arm.robot.limits.upper))
-    return np.asarray(low + qmc.Halton(arm.n, seed=0).random(count) * (high - low))
+    postures = low + qmc.Halton(arm.n, seed=0).random(count) * (high - low)
+    links, rotors = np.array([arm.rigid.mass_matrix(q) for q in postures]), arm.rotor_torque(np.eye(arm.n))
+    if not np.linalg.eigvalsh(links + rotors).min() > 0:
+        raise JointDynamicsError(
+            'gains: expected an inertia matrix that is positive in every posture, found one that is not; use the URDF,'
+            ' or identify with physical consistency (docs/explanation/robust_and_physical.md)'
+        )
+    return postures, links, rotors
+
+
+def largest_share(is_stable: Callable[[float], bool]) -> float:
+    """Return the first of 1, f, f² …, f = GAIN_FACTOR, at which the loop is stable.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where there is none above `LOWEST_SHARE`.
+    """
+    share = 1.0
+    while not is_stable(share):
+        share *= GAIN_FACTOR
+        if not share >= LOWEST_SHARE:
+            raise JointDynamicsError(
+                'gains: expected a stable gain for the flexible joints, found none; state more damping in the'
+                ' description (docs/reference/commands/gains.md)'
+            )
+    return share
 
 
 def delay_margin(kp: float, kd: float) -> float:
@@ -187,7 +218,7 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     period
         of the loop [s].
     joints
-        flexible joints (`elastic_joints`); the sampled loop is stable with each of them in 24 postures. Empty: rigid.
+        flexible joints (`elastic_joints`); the sampled loop is stable with each of them. Empty: rigid.
     delay
         time from measurement to torque [s]. The loop is stable with any delay from this one to twice as much; no delay
         counts as one period.
@@ -199,17 +230,18 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     """
     least, most = periods_late(period, delay)
     late = range(least, DELAY_MARGIN * max(1, most) + 1)
-    links, rotors = [arm.rigid.mass_matrix(q) for q in postures_of(arm, LAW_POSTURES)], arm.rotor_torque(np.eye(arm.n))
+    _, links, rotors = mass_matrices(arm, POSTURES if joints else 1)
     loops = [(joint.sampled(link, period), link + rotors) for joint in joints for link in links]
-    # A torque is held for one period, half a period later on average.
-    latest = (late[-1] + 0.5) * period
-    kd = LAW_RATE
-    while kd >= LOWEST_RATE:
-        kp = min(0.25 * LAW_RATE**2, (kd / (2.0 * LAW_DAMPING)) ** 2)
-        if delay_margin(kp, kd) > latest and all(loop.is_stable(kp * M, kd * M, late) for loop, M in loops):
-            return {'kp': float(f'{kp:.3g}'), 'ki': 0.0, 'kd': kd}
-        kd = float(f'{LAW_FACTOR * kd:.3g}')
-    raise JointDynamicsError(
-        'gains: expected a stable gain of the law for the flexible joints, found none; state more damping in the '
-        'description (docs/reference/commands/gains.md)'
-    )
+
+    def gains(share: float) -> tuple[float, float]:
+        kd = float(f'{share * LAW_RATE:.3g}')
+        return float(f'{min(0.25 * LAW_RATE**2, (kd / (2.0 * LAW_DAMPING)) ** 2):.3g}'), kd
+
+    def is_stable(share: float) -> bool:
+        kp, kd = gains(share)
+        # A torque is held for one period, half a period later on average.
+        in_time = delay_margin(kp, kd) > (late[-1] + 0.5) * period
+        return in_time and all(loop.is_stable(kp * M, kd * M, late) for loop, M in loops)
+
+    kp, kd = gains(largest_share(is_stable))
+    return {'kp': kp, 'ki': 0.0, 'kd': kd}

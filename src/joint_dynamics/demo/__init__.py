@@ -26,13 +26,8 @@ from joint_dynamics.settings import Settings, setting
 
 @dataclass(frozen=True)
 class DemoSettings(Settings):
-    """How long the demonstration is."""
+    """The robot of the demonstration."""
 
     SECTION = 'demo'
 
     seed: int = setting(0, 'seed of the simulated robot: drives, laws, inertials, tool', lower=0)
-    period: float = setting(10.0, 'period of the exciting motions', 's', above=0)
-    repeats: int = setting(2, 'periods of each exciting motion', lower=1)
-    starts: int = setting(1, 'starts of the search for each motion', lower=1)
-    speed: float = setting(2.0, 'simulated seconds per second of wall time, at most; 0: as fast as possible', lower=0)
-    online: bool = setting(True, 'whether the robot is worn, warmed, estimated and compensated after its calibration')

@@ -34,6 +34,8 @@ from joint_dynamics.simulation import ur5e_urdf
 
 #: Linear friction parameters have no true value: friction is a function of speed, load and temperature.
 FRICTION = ('Fv_', 'Fc_', 'off_')
+#: Pairs of runs of the feedforward that are compared.
+RUNS = (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))
 #: Rows of the final table: key of the summary, meaning, published figure.
 HEADLINES = (
     ('parameter_coverage_percent', 'base parameters within two stated deviations of the truth, %', '–'),
@@ -67,14 +69,9 @@ class Comparison:
     rows: tuple[tuple[str, str, float, float, float], ...]
 
     @property
-    def errors(self) -> FloatArray:
-        """Identified minus true (b,)."""
-        return np.array([row[2] - row[4] for row in self.rows])
-
-    @property
     def deviations(self) -> FloatArray:
-        """Errors in stated standard deviations (b,)."""
-        return self.errors / np.array([row[3] for row in self.rows])
+        """Identified minus true, in stated standard deviations (b,)."""
+        return np.array([(value - true) / std for _, _, value, std, true in self.rows])
 
     @property
     def coverage_percent(self) -> float:
@@ -84,11 +81,17 @@ class Comparison:
     @property
     def median_error_percent(self) -> float:
         """Median of |error| in percent of the true value, of those above a hundredth of the largest of their kind."""
-        true = np.array([row[4] for row in self.rows])
-        kinds = np.array([row[0].rstrip('0123456789').rstrip('_').rstrip('R') for row in self.rows])
-        largest = np.array([np.abs(true[kinds == kind]).max() for kind in kinds])
-        rows = np.abs(true) > 0.01 * largest
-        return float(100.0 * np.median(np.abs(self.errors[rows] / true[rows])))
+        largest: dict[str, float] = {}
+        for name, *_, true in self.rows:
+            largest[_kind(name)] = max(abs(true), largest.get(_kind(name), 0.0))
+        errors = [
+            abs(value / true - 1) for name, _, value, _, true in self.rows if abs(true) > 0.01 * largest[_kind(name)]
+        ]
+        return float(100.0 * np.median(errors))
+
+
+def _kind(name: str) -> str:
+    return name.rstrip('0123456789').rstrip('_').rstrip('R')
 
 
 def compare_parameters(identified: Sequence[Mapping[str, Any]], truth: Mapping[str, Any]) -> Comparison:
@@ -117,14 +120,10 @@ def map_nrmse(
     """
     links = model.standard(np.array(truth['parameters'], dtype=float)).links_only().values
     torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, links)).max(axis=0)
-    curve = truth['spring_curve']
-    phi = np.linspace(-1.0, 1.0, 201)[:, None] * np.array(
-        [
-            np.interp(torque[j], values, angles)
-            for j, (angles, values) in enumerate(zip(curve['deformation'], curve['torque'], strict=True))
-        ]
-    )
-    y = np.column_stack([np.interp(phi[:, j], curve['deformation'][j], curve['torque'][j]) for j in range(model.n)])
+    spring = [np.array(truth['spring_curve'][name]) for name in ('deformation', 'torque')]
+    largest = [np.interp(torque[j], values, angles) for j, (angles, values) in enumerate(zip(*spring, strict=True))]
+    phi = np.linspace(-1.0, 1.0, 201)[:, None] * largest
+    y = np.column_stack([np.interp(phi[:, j], spring[0][j], spring[1][j]) for j in range(model.n)])
     return 100.0 * (1.0 - np.linalg.norm(y - estimate.torque(phi), axis=0) / np.linalg.norm(y, axis=0))
 
 
@@ -137,25 +136,21 @@ def friction_errors(
     ‖f̂ − f‖/‖f‖, before and after adaptation. The truth is the simulator's curve, mean of both directions, at its
     present wear and temperature.
     """
-    names, curve = truth['joint_names'], truth['friction_curve']
-    omega = np.tile(np.array(curve['speed'])[:, None], len(names))
-    true = np.array(curve['torque']).T
-    arm = Arm.of_joints(description)
-    terms, still = arm.terms.friction, np.zeros_like(omega)
-
-    def friction(sign: float, scale: FloatArray | None) -> FloatArray:
-        speed, H = sign * omega, np.full_like(omega, sign)
-        return arm.friction_torque(H, speed, still, None, scale) + terms.torque(still, speed, still, H)
-
-    curves = {
-        key: 0.5 * (friction(1.0, scale) - friction(-1.0, scale))
-        for key, scale in (('identified', None), ('adapted', alpha))
-    }
-    errors = {
-        f'friction_error_{key}_percent': 100.0 * np.linalg.norm(value - true, axis=0) / np.linalg.norm(true, axis=0)
-        for key, value in curves.items()
-    }
-    return {'friction_true': true, **{f'friction_{key}': value for key, value in curves.items()}, **errors}
+    omega = np.tile(np.array(truth['friction_curve']['speed'])[:, None], len(truth['joint_names']))
+    true = np.array(truth['friction_curve']['torque']).T
+    arm, still = Arm.of_joints(description), np.zeros_like(omega)
+    found = {'friction_true': true}
+    for key, scale in (('identified', None), ('adapted', alpha)):
+        forth, back = (
+            arm.friction_torque(np.full_like(omega, sign), sign * omega, still, None, scale)
+            + arm.terms.friction.torque(still, sign * omega, still, np.full_like(omega, sign))
+            for sign in (1.0, -1.0)
+        )
+        curve = 0.5 * (forth - back)
+        found[f'friction_{key}'] = curve
+        error = np.linalg.norm(curve - true, axis=0) / np.linalg.norm(true, axis=0)
+        found[f'friction_error_{key}_percent'] = 100.0 * error
+    return found
 
 
 def mean_squares(
@@ -169,18 +164,12 @@ def mean_squares(
     """
     rows = (time >= 0.0) & (time <= motion.time[-1])
     inside = time[rows]
-    n = q.shape[1]
-    desired = CubicHermiteSpline(motion.time, motion.q, motion.dq)(inside)
-    feedforward = np.column_stack([np.interp(inside, times, effort[:, j]) for j in range(n)])
-    off, missing = q[rows] - desired, torque[rows] - feedforward
-    return {
-        'time': inside,
-        'position': q[rows],
-        'position_error': off,
-        'torque_error': missing,
-        'tracking_mse': np.mean(off**2, axis=0),
-        'torque_mse': np.mean(missing**2, axis=0),
-    }
+    feedforward = np.column_stack([np.interp(inside, times, column) for column in effort.T])
+    off = q[rows] - CubicHermiteSpline(motion.time, motion.q, motion.dq)(inside)
+    missing = torque[rows] - feedforward
+    errors = {'position_error': off, 'torque_error': missing}
+    squares = {'tracking_mse': np.mean(off**2, axis=0), 'torque_mse': np.mean(missing**2, axis=0)}
+    return {'time': inside, 'position': q[rows], **errors, **squares}
 
 
 def reduction_percent(before: FloatArray, after: FloatArray) -> float:

@@ -21,16 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo.comparison import Comparison, headlines
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.report.figure import Colour, Figure, Panel, Series
-from joint_dynamics.report.html import Report
+from joint_dynamics.report.html import Interval, Report
 from joint_dynamics.report.robot_shapes import robot_shapes
 from joint_dynamics.report.robot_view import RobotView
-from joint_dynamics.report.svg import Interval
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
+
+COLOURS: Mapping[str, Colour] = {'plain': 'residual', 'adaptive': 'predicted'}  # of the runs
 
 
 def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Report:
@@ -81,34 +81,29 @@ def _relative(row: tuple[str, str, float, float, float]) -> float:
 
 def _add_robot(report: Report, results: Mapping[str, Any]) -> None:
     """Add the arm at its work, measured where the second half was run, else desired."""
-    model = RobotModel.load(ur5e_urdf())
-    shapes, remark = robot_shapes(model)
-    run = results.get('runs', {}).get('adaptive')
-    if run is None:
-        time, q, words = results['work'].time, results['work'].q, 'The work that the simulated arm was sent'
-    else:
+    model, work = RobotModel.load(ur5e_urdf()), results['work']
+    time, q, words = work.time, work.q, 'The work that the simulated arm was sent'
+    if 'runs' in results:
+        run = results['runs']['adaptive']
         time, q = run['time'], run['position']
-        words = 'The simulated arm at its work, worn and warm, fed forward by what was learnt, as its encoders measured'
-    limits = model.limits
-    view = RobotView.of(model, time, q, shapes, (limits.lower, limits.upper))
-    linked = '' if run is None else ' Reading the figures of the feedforward moves it to that time.'
-    report.add_robot(view, f'{words}; the line is the path of its last frame.{linked} {remark}')
+        words = (
+            'The simulated arm at its work, worn and warm, fed forward by the adaptive law, as its encoders measured'
+        )
+    shapes, remark = robot_shapes(model)
+    view = RobotView.of(model, time, q, shapes, (model.limits.lower, model.limits.upper))
+    report.add_robot(view, f'{words}; the line is the path of its last frame. {remark}')
 
 
 def _online(report: Report, results: Mapping[str, Any]) -> None:
-    names, states, runs = results['truth']['joint_names'], results['states'], results['runs']
+    names, states = results['truth']['joint_names'], results['states']
     report.add_section('Stiffness')
     report.add_figure(_stiffness_figure(names, states), 'Torque over deformation: true and estimated, new and worn')
     report.add_section('Friction')
-    report.add_figure(
-        _friction_figure(names, states['worn']),
-        'Friction of the worn, warm robot over speed: true, as identified when new, adapted',
-    )
+    caption = 'Friction of the worn, warm robot over speed: true, as identified when new, adapted'
+    report.add_figure(_friction_figure(names, states['worn']), caption)
     report.add_section('Feedforward')
-    report.add_figure(
-        _runs_figure(names, runs),
-        'The same motion on the worn robot: torque beside the feedforward, and position error',
-    )
+    caption = 'The same motion on the worn robot: torque beside the feedforward, and position error'
+    report.add_figure(_runs_figure(names, results['runs']), f'{caption}. Reading a figure moves the robot to that time')
 
 
 def _stiffness_figure(names: Sequence[str], states: Mapping[str, Any]) -> Figure:
@@ -117,47 +112,38 @@ def _stiffness_figure(names: Sequence[str], states: Mapping[str, Any]) -> Figure
     for j, name in enumerate(names):
         series = []
         for state, dashed in (('new', False), ('worn', True)):
-            true = states[state]['true_spring']
-            estimated = TorsionalStiffness(states[state]['stiffness'][j], states[state]['stiffness_reach'][j])
-            torques: tuple[tuple[str, Colour, FloatArray], ...] = (
-                ('true', 'measured', np.interp(phi, true['deformation'][j], true['torque'][j])),
-                ('estimated', 'predicted', estimated.torque(phi)),
-            )
-            series += [Series(f'{label}, {state}', torque, colour, dashed=dashed) for label, colour, torque in torques]
+            shown, true = states[state], states[state]['true_spring']
+            stiffness = TorsionalStiffness(shown['stiffness'][j], shown['stiffness_reach'][j])
+            torque = np.interp(phi, true['deformation'][j], true['torque'][j])
+            series.append(Series(f'true, {state}', torque, 'measured', dashed=dashed))
+            series.append(Series(f'estimated, {state}', stiffness.torque(phi), 'predicted', dashed=dashed))
         panels.append(Panel(name, '[N·m]', series, 1e3 * phi))
     return Figure(panels, 'deformation [mrad]', columns=3, height=160)
 
 
 def _friction_figure(names: Sequence[str], state: Mapping[str, Any]) -> Figure:
-    parts: tuple[tuple[str, Colour, str], ...] = (
-        ('true', 'measured', 'true'),
-        ('identified', 'residual', 'identified when new'),
-        ('adapted', 'predicted', 'adapted'),
-    )
     speed = np.asarray(state['speed'], dtype=float)
-    panels = [
-        Panel(
-            name,
-            '[N·m]',
-            [Series(label, np.asarray(state[f'friction_{key}'])[:, j], colour) for key, colour, label in parts],
-            speed,
-        )
-        for j, name in enumerate(names)
-    ]
+    panels = []
+    for j, name in enumerate(names):
+        series = [
+            Series('true', state['friction_true'][:, j], 'measured'),
+            Series('identified when new', state['friction_identified'][:, j], 'residual'),
+            Series('adapted', state['friction_adapted'][:, j], 'predicted'),
+        ]
+        panels.append(Panel(name, '[N·m]', series, speed))
     return Figure(panels, 'speed [rad/s]', columns=3, height=160)
 
 
 def _runs_figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
-    kinds: tuple[tuple[str, Colour], ...] = (('plain', 'residual'), ('adaptive', 'predicted'))
     panels = []
     for j, name in enumerate(names):
-        for key, title, unit, factor in (
-            ('torque_error', 'torque beside the feedforward', 'N·m', 1.0),
-            ('position_error', 'position error', 'mrad', 1e3),
+        for title, key, factor in (
+            ('torque beside the feedforward', 'torque_error', 1.0),
+            ('position error', 'position_error', 1e3),
         ):
             series = [
-                Series(kind, factor * np.asarray(runs[kind][key])[:, j], colour, np.asarray(runs[kind]['time']))
-                for kind, colour in kinds
+                Series(kind, factor * runs[kind][key][:, j], colour, runs[kind]['time'])
+                for kind, colour in COLOURS.items()
             ]
-            panels.append(Panel(f'{name}: {title}', f'[{unit}]', series))
+            panels.append(Panel(f'{name}: {title}', '[N·m]' if factor == 1.0 else '[mrad]', series))
     return Figure(panels, 'time [s]', linked=True, clock='robot', columns=2, height=100)

@@ -22,13 +22,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import Path
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.excitation.profiles import WAYPOINTS
-from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload
+from joint_dynamics.simulation import Payload
 
 #: Height of the floor over the robot's base, which stands on a pedestal, m.
 FLOOR = -0.6
@@ -66,19 +65,6 @@ def tool_parameters(tool: Payload) -> dict[str, Any]:
         'payload_com': np.asarray(tool.com).tolist(),
         'payload_inertia': inertia[np.triu_indices(3)].tolist(),
     }
-
-
-def demo_robot(seed: int, position: ArrayLike, **options: Any) -> FlexibleJointRobot:
-    """Return the robot of a seed, its tool in hand, at rest in `position` (n,) [rad].
-
-    options: as for FlexibleJointRobot.
-    """
-    robot = FlexibleJointRobot(
-        seed=seed, rate=500.0, errors=ModelErrors(inertia=INERTIA_ERROR), position=position, **options
-    )
-    robot.attach_payload(unknown_tool(seed))
-    robot.place(position)
-    return robot
 
 
 SPEED = np.pi  # rad/s, largest of the work

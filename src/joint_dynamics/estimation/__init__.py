@@ -20,7 +20,6 @@ The method is explained in docs/explanation/estimation.md.
 from joint_dynamics.estimation.conditions import QUANTITIES, Estimate, estimates
 from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.estimator_factory import choose_friction_method
 from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
@@ -44,6 +43,5 @@ __all__ = [
     'StiffnessEstimator',
     'Timeline',
     'TorqueEstimate',
-    'choose_friction_method',
     'estimates',
 ]

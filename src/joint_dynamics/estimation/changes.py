@@ -32,7 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge, sweep
+from joint_dynamics.estimation import change_test
+from joint_dynamics.estimation.change_test import BODY, MOTOR, ROW, SPRING, Blocks, Verdict, eliminated, residual
 
 Array = FloatArray
 BLOCK = 0.25  # s of motion of a block
@@ -41,7 +42,7 @@ SHORTEST = 6  # blocks that a change needs
 CORRELATION = 0.1  # s after which torque errors are independent
 MEMORY = 30.0  # s of motion over which ordinary errors are learnt
 
-CONSTANT = 1.5  # deviation of the constant error of a block before it is learnt, in ordinary errors
+USUAL_CONSTANT = 1.5  # deviation of the constant error of a block before it is learnt, in ordinary errors
 LEAST_SQUARE = 0.25  # lower bound of the learnt error variance, relative to the stated one: rare errors show late
 LEAST_CONSTANT = 0.1  # lower bound of the variance of constant errors, relative to that of the ordinary ones
 OUTLIER = 9.0  # largest square of an error that teaches, in ordinary squares
@@ -82,8 +83,6 @@ class Change:
         of a single change, −1 of the load.
     value
         α₁ or the factor of the stiffness since.
-    since
-        index of the first block after it.
     length
         number of blocks since then.
 
@@ -92,7 +91,6 @@ class Change:
     kind: str
     joint: int
     value: float
-    since: int
     length: int
 
 
@@ -101,8 +99,8 @@ class ChangeDetector:
 
     Parameters
     ----------
-    joints, order
-        n, and P of the stiffness map.
+    joints
+        n.
     period
         s between samples.
     viscous
@@ -110,8 +108,8 @@ class ChangeDetector:
 
     Attributes
     ----------
-    blocks, verdict
-        information of the last seconds, and its evaluation.
+    blocks
+        information of the last seconds.
     square
         (2, n) ordinary mean square of the error of each side, relative to the stated variance.
     constant
@@ -123,43 +121,39 @@ class ChangeDetector:
 
     """
 
-    def __init__(self, joints: int, order: int, period: float, viscous: Array) -> None:
+    def __init__(self, joints: int, period: float, viscous: Array) -> None:
         n, k = joints, WINDOW
         self.joints, self.period = n, period
         self._share = min(period / CORRELATION, 1.0)
         self.per_block = max(int(round(BLOCK / period)), 1)
         self.blocks = Blocks(
-            np.zeros((k, n, BODY + 4, BODY + 4)),
-            np.zeros((k, n, BODY + 4 + order, BODY + 4 + order)),
+            np.zeros((k, 2, n, ROW, ROW)),
             np.zeros((k, 2, n)),
             np.zeros((k, BODY)),
-            np.zeros((k, n, 2)),
-            np.zeros((k, n, order)),
+            np.zeros((k, 2, n, 2)),
             np.zeros(k, dtype=bool),
             np.zeros(2, dtype=np.int64),
         )
         self.spring_doubted = np.zeros(n, dtype=bool)
         # Cost of each block by itself, without a change.
         self._alone = np.zeros(k)
-        each = np.zeros((k, 2, n))
-        self.verdict = Verdict(np.zeros(k), np.zeros((k, BODY)), *(each.copy() for _ in range(6)))
-        wander = np.stack([np.full(n, DRIFT_FRICTION), DRIFT_VISCOUS * viscous, np.full(n, DRIFT_STIFFNESS)])
-        most = np.stack([np.full(n, POSSIBLE_FRICTION), viscous, np.full(n, POSSIBLE_STIFFNESS)])
-        self._drift, self._possible = np.maximum(wander, 1e-3) ** -2, np.maximum(most, 1e-3) ** -2
-        self._body = BODIES**-2.0
+        every = np.ones(n)
+        drift = [[DRIFT_FRICTION * every, DRIFT_VISCOUS * viscous], [DRIFT_STIFFNESS * every, UNKNOWN_LOAD * every]]
+        self._drift = np.maximum(drift, 1e-3) ** -2
+        self._possible = np.outer([POSSIBLE_FRICTION, POSSIBLE_STIFFNESS], every) ** -2
         self.reset()
 
     def reset(self) -> None:
         """Forget everything, also the ordinary errors."""
         self.square, self._seen = np.ones((2, self.joints)), np.zeros((2, self.joints))
-        self.constant = np.full((2, self.joints), CONSTANT**2)
+        self.constant = np.full((2, self.joints), USUAL_CONSTANT**2)
         # The initial value weighs as many blocks as a change needs.
         self._blocks_seen = np.full((2, self.joints), float(SHORTEST))
         self.begin_anew()
 
     def begin_anew(self) -> None:
         """Forget the last seconds, keep the ordinary errors."""
-        self._filled, self._weighed, self.load_suspected = 0, -1, False
+        self._filled, self.load_suspected = 0, False
         self.blocks.place[:], self.blocks.disturbed[:], self.spring_doubted[:] = 0, False, False
         self._suspected = np.zeros((2, self.joints), dtype=bool)
 
@@ -173,43 +167,41 @@ class ChangeDetector:
 
     def find(self) -> Change | None:
         """Evaluate the last seconds after a block; return the change to be named, or None."""
-        v, newest = self.verdict, self.newest
-        judge(
-            self.blocks, newest, self._filled, self._share, 1.0 / (self._share * self.constant), self._drift,
-            self._possible, UNKNOWN_LOAD**-2.0, self._body, 1.0 / self.square, v,
+        newest = self.newest
+        v = change_test.judge(
+            self.blocks, self._since(self._filled)[::-1], self._share, self.constant, self._drift, self._possible,
+            BODIES**-2.0, self.square,
         )  # fmt: skip
         self._alone[newest] = v.cost[0].sum()
         if not self.blocks.disturbed[newest]:
-            self._learn_square()
+            self._learn_square(v)
         if self._filled < SHORTEST:
             return None
-        lengths = slice(SHORTEST - 1, self._filled)
+        lengths = slice(SHORTEST - 1, None)
         as_before = v.cost[lengths, MOTOR] <= LEFT * v.samples[lengths, MOTOR]
         softer = _is_large(SPRING, v.change[lengths, SPRING]) & as_before
         gain = np.where(softer, v.single[lengths, SPRING], 0.0).max(axis=0)
         self.spring_doubted[:], self._suspected[SPRING] = gain > GAIN, gain > SUSPECTED
         self.load_suspected = bool((v.load[lengths] > GAIN).any() and self.blocks.disturbed.any())
-        return self._likeliest()
+        return self._likeliest(v)
 
-    def _likeliest(self) -> Change | None:
+    def _likeliest(self, v: Verdict) -> Change | None:
         """Return the likeliest of all changes if it may be named.
 
         By the cost of all sides of all joints in all blocks, except the block in which the change happened, and the
         number of parameters: ten against one.
         """
-        v, every = self.verdict, slice(self._filled)
         older = np.append(np.cumsum(self._alone[self._since(self._filled)])[::-1], [0.0, 0.0])[2:]
-        by_load = older + v.load_cost[every].sum(axis=(1, 2)) + 2.0 * BODY
-        of_single = v.cost[every] - v.single_cost[every]
-        by_single = (older + v.cost[every].sum(axis=(1, 2)))[:, None, None] - of_single + 2.0
+        by_load = older + v.load_cost.sum(axis=(1, 2)) + 2.0 * BODY
+        by_single = (older + v.cost.sum(axis=(1, 2)))[:, None, None] - (v.cost - v.single_cost) + 2.0
         if by_load.min() < by_single.min():
-            return self._load(int(np.argmin(by_load)))
+            return self._load(v, int(np.argmin(by_load)))
         last, side, joint = np.unravel_index(int(np.argmin(by_single)), by_single.shape)
-        return self._single(int(last), int(side), int(joint))
+        return self._single(v, int(last), int(side), int(joint))
 
-    def _load(self, last: int) -> Change | None:
+    def _load(self, v: Verdict, last: int) -> Change | None:
         """Return the change of the load that began `last` blocks before the newest, or None."""
-        v, length = self.verdict, last + 1
+        length = last + 1
         left, most = v.load_cost[last].sum(), max(LEFT * v.samples[last].sum(), UNEXPLAINED * v.cost[last].sum())
         if length < SHORTEST or not v.load[last] > GAIN or not left <= most or not self._possible_load(v.payload[last]):
             return None
@@ -217,11 +209,11 @@ class ChangeDetector:
         after = self._undisturbed(length)
         if 0 < after < length and not v.load_cost[after - 1].sum() + 2.0 * BODY < v.cost[after - 1].sum():
             return None
-        return Change('load', -1, 0.0, self._since(length)[0], length)
+        return Change('load', -1, 0.0, length)
 
-    def _single(self, last: int, side: int, joint: int) -> Change | None:
+    def _single(self, v: Verdict, last: int, side: int, joint: int) -> Change | None:
         """Return the change of α₁ or of the stiffness of one joint that began then, or None."""
-        v, length, at = self.verdict, last + 1, (last, side, joint)
+        length, at = last + 1, (last, side, joint)
         other, change, gain = (last, 1 - side, joint), float(v.change[at]), v.single[at]
         # A push ends; a change shows in the newer half of the blocks and after the last contact as well.
         newer = min(self._undisturbed(length), length // 2)
@@ -234,8 +226,8 @@ class ChangeDetector:
             return None
         first = self._since(length)[0]
         if side == SPRING:
-            return Change('stiffness', joint, 1.0 + change, first, length)
-        return Change('friction', joint, float(self.blocks.friction[first, joint, 0]) + change, first, length)
+            return Change('stiffness', joint, 1.0 + change, length)
+        return Change('friction', joint, float(self.blocks.reference[first, MOTOR, joint, 0]) + change, length)
 
     def _undisturbed(self, length: int) -> int:
         """Return the number of the last blocks without a contact, at most `length`."""
@@ -254,11 +246,11 @@ class ChangeDetector:
         heavy = np.abs(added[9]) >= LEAST_MASS or np.linalg.norm(added[6:9]) >= LEAST_MASS * REACH
         return bool(mass >= least and first <= REACH * (max(mass, 0.0) + WRONG) and heavy)
 
-    def _learn_square(self) -> None:
+    def _learn_square(self, v: Verdict) -> None:
         """Learn the ordinary mean squares from the last block."""
-        samples = self.verdict.samples[0]
+        samples = v.samples[0]
         there = (samples > 0.0) & ~self._suspected
-        square = self.square * self.verdict.cost[0] / np.maximum(samples, 1e-9)
+        square = self.square * v.cost[0] / np.maximum(samples, 1e-9)
         self._seen += samples
         share = np.minimum(samples / np.minimum(self._seen + 10.0, MEMORY / CORRELATION), 1.0)
         square = self.square + share * (np.minimum(square, OUTLIER * self.square) - self.square)
@@ -270,38 +262,22 @@ class ChangeDetector:
         The square of their mean times their number is the part that resembles a change: constant errors of successive
         blocks, in similar postures, are alike [batch means, Law and Kelton].
         """
-        b, samples = self.blocks, self._share * self.blocks.samples[oldest]
-        motor, spring = self._share * b.motor[oldest, :, -2], self._share * b.spring[oldest][:, :, [-4, -2]]
-        payload = np.broadcast_to(b.payload[oldest, None], (SHORTEST, self.joints, BODY))
-        friction = np.concatenate([payload, b.friction[oldest]], axis=-1)
-        elastic = np.concatenate([payload, -b.spring_map[oldest]], axis=-1)
-        error = (motor[..., -1] - np.sum(motor[..., :-2] * friction, axis=-1)).sum(axis=0)
-        of_play, left = (spring[..., -1] - np.einsum('knrc,knc->knr', spring[..., :-4], elastic)).sum(axis=0).T
-        # Errors that lost motion explains do not count: ν is eliminated.
-        play, mixed = spring[..., 0, -4].sum(axis=0), spring[..., 0, -2].sum(axis=0)
-        by_play = mixed / (play + WINDOW / SHORTEST * UNKNOWN_LOAD**-2.0 * self.square[SPRING])
-        total = np.maximum(samples.sum(axis=0), 1e-9)
-        effective = np.maximum(total - np.stack([0.0 * mixed, by_play * mixed]), 1e-9)
-        mean = np.stack([error, left - by_play * of_play]) / effective
-        there, number = (total > 1e-9) & ~self._suspected, total**2 / np.maximum(np.sum(samples**2, axis=0), 1e-18)
+        b, samples, first = self.blocks, self._share * self.blocks.samples[oldest], oldest[0]
+        payload = np.broadcast_to(b.payload[first], (2, self.joints, BODY))
+        reference = np.concatenate([payload, b.reference[first], np.zeros((2, self.joints, 2))], axis=-1)
+        # Errors that drift or lost motion explain do not count.
+        prior = WINDOW / SHORTEST * self._drift[:, 1] * self.square / self._share
+        W = self._share * eliminated(residual(b.information[oldest].sum(axis=0), reference), change_test.DRIFT, prior)
+        total = np.maximum(W[..., -2, -2], 1e-9)
+        mean = W[..., -2, -1] / total
+        there, number = samples.any(axis=0) & ~self._suspected, samples.sum(axis=0) ** 2
+        number /= np.maximum(np.sum(samples**2, axis=0), 1e-18)
         # Less the variance of the mean by its samples.
-        square, of_samples = number * mean**2 / self.square, number / effective
+        square, of_samples = number * mean**2 / self.square, number / total
         square = np.minimum(square, OUTLIER * (self.constant + of_samples)) - of_samples
         self._blocks_seen += there
         share = np.where(there, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)
         self.constant = np.maximum(self.constant + share * (square - self.constant), LEAST_CONSTANT)
-
-    def weigh(self, change: Change) -> None:
-        """Forget the blocks before a change of stiffness, and refine it while all blocks since are in the window."""
-        self._filled, self._weighed = change.length, change.joint
-        self.spring_doubted[:] = False
-
-    @property
-    def weighed(self) -> tuple[int, float] | None:
-        """The joint whose stiffness is refined, and the factor of its error by all blocks since the change."""
-        if self._weighed < 0 or self._filled == WINDOW:
-            return None
-        return self._weighed, 1.0 + float(self.verdict.change[self._filled - 1, SPRING, self._weighed])
 
     def motor_information(self, blocks: list[int], reference: int) -> tuple[Array, int, float]:
         """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, samples, and rows for `PayloadEstimator.add`.
@@ -309,15 +285,12 @@ class ChangeDetector:
         Weighted by ordinary errors, the constant error of each block eliminated. The torque is less the friction as it
         was when the block `reference` began.
         """
-        keep, W = [*range(BODY + 2), BODY + 3], self.blocks.motor[blocks]
-        for block in W:
-            for one, constant in zip(block, self.constant[MOTOR], strict=True):
-                sweep(one, BODY + 2, 1.0 / (self._share * constant))
-        W = W.sum(axis=0)[:, keep][:, :, keep] / self.square[MOTOR, :, None, None]
-        less_friction = np.tile(np.eye(BODY + 3), (self.joints, 1, 1))
-        less_friction[:, BODY : BODY + 2, -1] = -self.blocks.friction[reference]
+        W = self.blocks.information[blocks, MOTOR]
+        W = eliminated(W, change_test.CONSTANT, 1.0 / (self._share * self.constant[MOTOR]))
+        W = eliminated(W, change_test.KINEMATIC, 1.0).sum(axis=0) / self.square[MOTOR, :, None, None]
+        friction = np.concatenate([np.zeros((self.joints, BODY)), self.blocks.reference[reference, MOTOR]], axis=-1)
         rows = float(self.blocks.samples[blocks, MOTOR].sum())
-        return less_friction.transpose(0, 2, 1) @ W @ less_friction, len(blocks) * self.per_block, rows
+        return residual(W, friction), len(blocks) * self.per_block, rows
 
     def since(self, change: Change) -> list[int]:
         """Return the blocks since a change, the first one first."""
@@ -338,15 +311,10 @@ class ChangeDetector:
         return (self.open - 1) % WINDOW
 
 
-def is_large_drop(change: Array | float) -> BoolArray:
-    """Return whether a relative change of a stiffness, array or number, is a drop that may be named."""
-    drop = -np.asarray(change)
-    return np.asarray((drop >= SMALLEST_CHANGE * DRIFT_STIFFNESS) & (drop <= LARGEST_STIFFNESS))
-
-
 def _is_large(side: int, change: Array | float) -> BoolArray:
-    """Return whether a change of α₁ or of the stiffness may be named."""
+    """Return whether a change of α₁, or a relative change of the stiffness, may be named; a stiffness only drops."""
     if side == SPRING:
-        return is_large_drop(change)
+        drop = -np.asarray(change)
+        return np.asarray((drop >= SMALLEST_CHANGE * DRIFT_STIFFNESS) & (drop <= LARGEST_STIFFNESS))
     size = np.abs(change)
     return np.asarray((size >= SMALLEST_CHANGE * DRIFT_FRICTION) & (size <= LARGEST_FRICTION))

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.health import ERROR, OK, WARNING, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.payload import PayloadEstimator
+from joint_dynamics.estimation.session import EstimationSession
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
-from joint_dynamics.estimation.timeline import Timeline
 
 
 class Condition(NamedTuple):
@@ -39,21 +39,6 @@ class Condition(NamedTuple):
     level: str
     message: str
     values: dict[str, Any]
-
-
-class Running(Protocol):
-    """The parts of a running estimation on which conditions depend, documented in `EstimationSession`."""
-
-    timeline: Timeline
-    estimator: JointEstimator | None
-    reads_temperature: bool
-    steps: int
-    seconds: float
-    begun_anew: int
-    begun_anew_said: int
-
-    def health(self) -> list[JointHealth]:
-        """Return the health of every joint."""
 
 
 def _joints(names: Sequence[str], mask: BoolArray) -> str:
@@ -77,7 +62,7 @@ def _first(values: dict[str, Any], otherwise: str, *said: tuple[Any, str, str]) 
     return Condition(level, message, values)
 
 
-def conditions(session: Running) -> dict[str, Condition]:
+def conditions(session: EstimationSession) -> dict[str, Condition]:
     """Return the conditions of a session, by name."""
     by_name, estimator = {'samples': _samples(session)}, session.estimator
     if estimator is None:
@@ -93,7 +78,7 @@ def conditions(session: Running) -> dict[str, Condition]:
     return by_name
 
 
-def _samples(session: Running) -> Condition:
+def _samples(session: EstimationSession) -> Condition:
     line = session.timeline
     values: dict[str, Any] = {
         'period_s': line.period or 0.0,
@@ -227,7 +212,13 @@ class Estimate:
     deviation: FloatArray | None = None
 
 
-def estimates(session: Running) -> dict[str, Estimate]:
+def quantities(session: EstimationSession) -> tuple[str, ...]:
+    """Return the names in `QUANTITIES` that are estimated once there are samples."""
+    trial = session.trial(session.settings)
+    return tuple(estimates_of(trial, session.monitor.of(trial)))
+
+
+def estimates(session: EstimationSession) -> dict[str, Estimate]:
     """Return the estimates of a session by the names of `QUANTITIES`; empty before it has samples."""
     return {} if session.estimator is None else estimates_of(session.estimator, session.health())
 

@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.compilation import compiled
-from joint_dynamics.estimation.recursive import per_joint, positive
+from joint_dynamics.estimation.estimation_settings import per_joint, positive
 from joint_dynamics.records import Field, KernelRecord
 
 Array = FloatArray

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Settings of the online estimation, from which the node's parameters follow as well."""
+"""Settings of the online estimation, from which the node's parameters follow as well, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Settings, refusal, setting
 
 FRICTION_METHODS = ('adaptive', 'none')
@@ -35,12 +40,8 @@ class EstimationSettings(Settings):
         `adaptive`: gradient law on the Maxwell-slip model; `none`: as described.
     friction_lower, friction_upper
         [M6 eq 27] bounds α₁ by 1.5; a worn joint exceeds it.
-    friction_memory
-        of the regressor.
     stiffness_scale
         the deformation at which the terms of the polynomial have similar size.
-    deformation_noise
-        of the encoders, and the remaining kinematic error.
 
     Raises
     ------
@@ -52,6 +53,12 @@ class EstimationSettings(Settings):
     GONE: ClassVar[Mapping[str, str]] = {
         'stiffness_source': 'the stiffness learns from the torque of the motor side',
         'stiffness_preset': 'StiffnessEstimator.thesis in Python has the numbers of the thesis',
+        'friction_memory': 'information on friction is gathered over 10 s of motion',
+        'hold': 'nothing adapts after 0.05 s below omega_min',
+        'deformation_noise': 'the deformation has a deviation of 5e-6 rad',
+        'friction_noise': 'the friction has a deviation of 10 % of its Coulomb level',
+        'link_noise': 'the torque of the robot model has a deviation of 5 %',
+        'contact_memory': 'error levels are learnt over 100 visits',
     }
 
     window: float = setting(
@@ -74,7 +81,6 @@ class EstimationSettings(Settings):
         lower=0,
         upper=10,
     )
-    friction_memory: float = setting(10.0, 'memory of the information, in motion', 's', lower=0.1, upper=3600)
     information: float = setting(
         0.02,
         'least independence of the two friction terms: smallest eigenvalue of their correlation matrix; '
@@ -83,7 +89,6 @@ class EstimationSettings(Settings):
         upper=1,
     )
     omega_min: float = setting(0.01, 'speed below which nothing adapts', 'rad/s', lower=0, upper=1)
-    hold: float = setting(0.05, 'time below omega_min after which adaptation stops', 's', lower=0.001, upper=10)
     stiffness_order: int = setting(2, 'number of odd terms of the elastic torque', lower=1, upper=5)
     stiffness_memory: float = setting(
         5.0, 'memory of the stiffness, in excited motion', 's', lower=0.1, upper=1e6, infinite=True
@@ -92,11 +97,6 @@ class EstimationSettings(Settings):
     stiffness_gate: float = setting(
         0.0, 'deformation below which samples are ignored; 0: a fifth of stiffness_scale', 'rad', lower=0, upper=1
     )
-    deformation_noise: float = setting(5e-6, 'deviation of the smoothed deformation', 'rad', lower=0, upper=0.1)
-    friction_noise: float = setting(
-        0.1, 'deviation of the friction model in slip, as a share of its Coulomb level', lower=0, upper=10
-    )
-    link_noise: float = setting(0.05, 'deviation of the robot model, as a share of its torque', lower=0, upper=10)
     torque_noise: float = setting(
         0.002, 'smallest deviation of a torque, as a share of the torque limit', lower=1e-6, upper=1
     )
@@ -105,12 +105,6 @@ class EstimationSettings(Settings):
     )
     contact_share: float = setting(
         0.008, 'least threshold of a contact, as a share of the torque limit', lower=1e-6, upper=1
-    )
-    contact_memory: float = setting(
-        100.0,
-        'number of visits (up to 1 s of rest, slip or presliding) over which the errors are learnt',
-        lower=1,
-        upper=1e6,
     )
     temperature: float | None = setting(
         None,
@@ -130,3 +124,25 @@ class EstimationSettings(Settings):
                 raise refusal(
                     'friction_lower', f'numbers of at most friction_upper, {self.friction_upper}', self.friction_lower
                 )
+
+
+def positive(name: str, value: float) -> float:
+    """Return a number > 0 (inf included), or raise JointDynamicsError with its name."""
+    if not value > 0:
+        raise JointDynamicsError(f'{name}: expected a number > 0, found {value!r}')
+    return float(value)
+
+
+def per_joint(name: str, value: ArrayLike, joints: int, *, zero: bool = False) -> FloatArray:
+    """Return (n,) finite numbers > 0 (≥ 0 with `zero`) from a number or (n,), or raise JointDynamicsError."""
+    array = np.asarray(value, dtype=float)
+    if (
+        array.shape not in ((), (1,), (joints,))
+        or not np.all(np.isfinite(array))
+        or np.any(array < 0)
+        or (not zero and np.any(array == 0))
+    ):
+        raise JointDynamicsError(
+            f'{name}: expected one number {">=" if zero else ">"} 0 or {joints} of them, found {value!r}'
+        )
+    return np.broadcast_to(array, (joints,)).copy()

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.arm import Arm, with_reversal
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import FrictionEstimator
@@ -34,17 +34,15 @@ NEVER = 1e6  # rad, gate of a joint that does not learn: more than any deformati
 def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, EstimationSettings, list[str]]:
     """Return arm, settings and remarks for the friction method that the description permits.
 
-    The method `adaptive` needs Maxwell-slip hysteresis [M6 eq 12-18]: friction described without it gets a narrow one
-    (`with_reversal`), as in the feedforward. Where a joint has no friction, none is adapted.
+    Described friction gets at least a narrow hysteresis (`with_reversal`), as in the feedforward [M6 eq 12-18]. Where a
+    joint has no friction, none is adapted.
     """
-    if wanted.friction != 'adaptive':
-        return arm, wanted, []
-    if arm.friction is not None and arm.friction_described.all():
-        arm, remarks = with_reversal(arm)
+    arm, remarks = with_reversal(arm)
+    if wanted.friction == 'none' or (arm.friction is not None and arm.friction_described.all()):
         return arm, wanted, remarks
     missing = [name for name, there in zip(arm.joint_names, arm.friction_described, strict=True) if not there]
     remark = f'no friction of {", ".join(missing)} in the dynamics description: friction is not adapted, identify it'
-    return arm, wanted.replaced(friction='none'), [remark]
+    return arm, wanted.replaced(friction='none'), [*remarks, remark]
 
 
 def gain_of(arm: Arm, effort: str | None) -> FloatArray | None:
@@ -80,7 +78,7 @@ def make_friction(arm: Arm, use: EstimationSettings, period: float) -> FrictionE
     floor = np.stack([coulomb**2, np.full(n, 0.04)], axis=1)
     return FrictionEstimator(
         n, period, rate=use.friction_rate, initial=arm.friction_scale, lower=lower, upper=upper, floor=floor,
-        omega_min=use.omega_min, hold=use.hold, information=use.information, memory=use.friction_memory,
+        omega_min=use.omega_min, information=use.information,
     )  # fmt: skip
 
 
@@ -118,27 +116,19 @@ def make_payload(body: RigidBody, use: EstimationSettings, period: float) -> Pay
     return PayloadEstimator(body, period, memory=use.payload_memory)
 
 
-def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]:
-    """Return remarks on fields of the description that are not used; arguments as in `JointEstimator`."""
-    remarks, friction = [], make_friction(arm, use, 1.0)
-    if friction is not None:
-        rows = zip(arm.joint_names, arm.friction_scale, friction.parameters, strict=True)
-        remarks += [
-            f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {used.tolist()} is used'
-            for name, given, used in rows
-            if not np.array_equal(given, used)
-        ]
-    described = arm.stiffness_described
-    if not motor_side:
-        why = 'not used without the motor-side angle'
-        everywhere = np.ones(arm.n, dtype=bool)
-        remarks += _said(arm, 'stiffness', described, why)
-        remarks += _said(arm, 'damping', arm.damping > 0, why)
-        remarks += [] if arm.kinematic_error is None else _said(arm, 'kinematic_error', everywhere, why)
-        remarks += [] if arm.backlash is None else _said(arm, 'backlash', everywhere, why)
-    return remarks
-
-
-def _said(arm: Arm, field: str, where: BoolArray, why: str) -> list[str]:
-    names = [name for name, there in zip(arm.joint_names, where, strict=True) if there]
-    return [f'joints.({", ".join(names)}).{field}: {why}'] if names else []
+def remarks_of(arm: Arm, friction: FrictionEstimator | None, motor_side: bool) -> list[str]:
+    """Return remarks on fields of the description that are not used as they are; arguments as in `JointEstimator`."""
+    used = arm.friction_scale if friction is None else friction.parameters
+    remarks = [
+        f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {taken.tolist()} is used'
+        for name, given, taken in zip(arm.joint_names, arm.friction_scale, used, strict=True)
+        if not np.array_equal(given, taken)
+    ]
+    described = {
+        'stiffness': arm.stiffness_described.any(),
+        'damping': (arm.damping > 0).any(),
+        'kinematic_error': arm.kinematic_error is not None,
+        'backlash': arm.backlash is not None,
+    }
+    unused = [] if motor_side else [field for field, there in described.items() if there]
+    return remarks + [f'joints.*.{field}: not used without the motor-side angle' for field in unused]

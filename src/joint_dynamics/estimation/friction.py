@@ -32,12 +32,11 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.recursive import positive
+from joint_dynamics.estimation.estimation_settings import positive
 from joint_dynamics.estimation.spring import LARGEST_TORQUE
 from joint_dynamics.records import Field, KernelRecord
 
 Array = FloatArray
-GAINS_EVERY = 10  # updates between two evaluations of the gains γ
 INDEPENDENT = 0.1  # s between independent prediction errors
 TRUSTED_TIME = 0.3  # s of motion before the gains use the measured mean(Y Yᵀ)
 
@@ -57,10 +56,7 @@ class Adaptive(KernelRecord):
     seen: float  # samples of motion
     still: float  # samples since the last motion
     adapted: float  # samples of adaptation
-    updates: float  # all samples
     means: Annotated[FloatArray, 4]  # means of Y₁², Y₂², Y₁Y₂ and of the squared prediction error
-    gain: Annotated[FloatArray, 2]  # γ_i T_s
-    moving: bool  # whether the joint moves and may adapt
     informative: bool  # whether the motion separates α₁ from α₂
     excited: bool  # whether the last sample taught
 
@@ -68,29 +64,25 @@ class Adaptive(KernelRecord):
 @compiled
 def friction_step(s: Adaptive, alpha: Array, f: float, Y1: float, Y2: float, allowed: bool) -> float:
     """Take one sample of one joint: update α (2,) in place; return f − f̂ before the correction, N·m."""
-    s.updates += 1
     error = f - alpha[0] * Y1
     error -= alpha[1] * Y2
     plausible = abs(error) < LARGEST_TORQUE and np.isfinite(Y1 + Y2)
     if not plausible:
         Y1, Y2, error = 0.0, 0.0, 0.0
     s.still = 0.0 if abs(Y2) >= s.omega_min else s.still + 1.0
-    s.moving = plausible and allowed and s.still <= s.hold
-    if s.moving:
+    moving = plausible and allowed and s.still <= s.hold
+    if moving:
         s.seen += 1.0
         share = 1.0 / min(s.seen, s.length)
         s.means[0] += (Y1 * Y1 - s.means[0]) * share
         s.means[1] += (Y2 * Y2 - s.means[1]) * share
         s.means[2] += (Y1 * Y2 - s.means[2]) * share
         s.means[3] += (error * error - s.means[3]) * share
-    if s.updates % GAINS_EVERY == 1:
-        first, second = s.means[0], s.means[1]
-        s.gain[0] = s.rate[0] / max(first, s.floor[0])
-        s.gain[1] = s.rate[1] / max(second, s.floor[1])
-        correlation = abs(s.means[2]) / np.sqrt(max(first * second, 1e-300))
-        s.informative = s.seen >= s.enough and 1.0 - correlation >= s.information and first > 0.0 and second > 0.0
-    s.excited = s.moving and s.informative
-    g1, g2 = s.gain[0] * Y1, s.gain[1] * Y2
+    first, second = s.means[0], s.means[1]
+    correlation = abs(s.means[2]) / np.sqrt(max(first * second, 1e-300))
+    s.informative = s.seen >= s.enough and 1.0 - correlation >= s.information and first > 0.0 and second > 0.0
+    s.excited = moving and s.informative
+    g1, g2 = s.rate[0] / max(first, s.floor[0]) * Y1, s.rate[1] / max(second, s.floor[1]) * Y2
     push = (error if s.excited else 0.0) / (1.0 + g1 * Y1 + g2 * Y2)
     alpha[0] = min(max(alpha[0] + g1 * push, s.lower[0]), s.upper[0])
     alpha[1] = min(max(alpha[1] + g2 * push, s.lower[1]), s.upper[1])
@@ -102,7 +94,7 @@ def friction_step(s: Adaptive, alpha: Array, f: float, Y1: float, Y2: float, all
 class FrictionEstimator:
     """α (n, 2) of n joints by the projected gradient law.
 
-    `states` (n,) of `Adaptive` and `alpha` (n, 2) are the arguments of `friction_step`; `moving`, `informative` and
+    `states` (n,) of `Adaptive` and `alpha` (n, 2) are the arguments of `friction_step`; `informative` and
     `excited` (n,) bool are fields of `states`.
 
     Parameters
@@ -134,7 +126,7 @@ class FrictionEstimator:
         For shapes that do not fit and values outside these bounds.
     """
 
-    moving, informative, excited = Field(), Field(), Field()
+    informative, excited = Field(), Field()
 
     def __init__(
         self,

@@ -133,11 +133,10 @@ class Plausible:
 
 def plausible_samples(robot: RobotModel, quantities: Sequence[str]) -> dict[str, Plausible]:
     """Return the limits of the joints of `robot`, for each of `quantities` of Recording."""
-    names, speed = robot.joint_names, robot.limits.velocity
-    fastest = np.minimum(FASTER * speed, ANY_ARM['dq'])
+    fastest = np.minimum(FASTER * robot.limits.velocity, ANY_ARM['dq'])
     return {
         quantity: Plausible(
-            bounds(quantity, names, names, robot.limits), fastest if quantity in POSITION else np.full(robot.n, np.inf)
+            bounds(quantity, robot.n, robot.limits), fastest if quantity in POSITION else np.full(robot.n, np.inf)
         )
         for quantity in quantities
     }

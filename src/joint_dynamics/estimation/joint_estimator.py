@@ -34,14 +34,20 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import evaluation, sample, torques
-from joint_dynamics.estimation.change_test import BODY
-from joint_dynamics.estimation.changes import Change, ChangeDetector, is_large_drop
+from joint_dynamics.estimation import sample, torques
+from joint_dynamics.estimation.change_test import BODY, MOTOR
+from joint_dynamics.estimation.changes import Change, ChangeDetector
 from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness, remarks_of
+from joint_dynamics.estimation.estimator_factory import (
+    choose_friction_method,
+    gain_of,
+    make_friction,
+    make_payload,
+    make_stiffness,
+    remarks_of,
+)
 from joint_dynamics.estimation.friction import FrictionEstimator
-from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.joint.constants import Tables
@@ -66,7 +72,7 @@ class JointEstimator(sample.Estimates):
     period
         of the samples [s].
     settings
-        EstimationSettings; None: the defaults.
+        EstimationSettings; None: the defaults. Without described friction, none is adapted.
     motor_side
         whether θ is measured (otherwise θ = q: no stiffness, no spring torque).
     effort
@@ -80,7 +86,7 @@ class JointEstimator(sample.Estimates):
     friction, stiffness
         FrictionEstimator or None; StiffnessEstimator or None.
     filter, lost_motion, watch
-        the smoother, the play of the gears, and the range of the motion against the validity of the friction.
+        the smoother, the records of `torques.Play`, and the range of the motion against the validity of the friction.
     learning
         whether α, stiffness and payload adapt; settable.
     payload, detector, changes
@@ -88,7 +94,7 @@ class JointEstimator(sample.Estimates):
     named
         the last named changes, `changes.Change` each.
     remarks
-        fields of the description that are not used.
+        fields of the description that are not used or replaced.
 
     Raises
     ------
@@ -106,35 +112,27 @@ class JointEstimator(sample.Estimates):
         effort: str | None = None,
     ) -> None:
         arm.check_drives()
-        self.arm, self.settings = arm, settings or EstimationSettings()
+        arm, use, self.remarks = choose_friction_method(arm, settings or EstimationSettings())
+        self.arm, self.settings, described = arm, use, arm.friction is not None
         self.n, self.period, self.motor_side = arm.n, float(period), bool(motor_side)
-        use, n, self.gain = self.settings, arm.n, gain_of(arm, effort)
-        slip = arm.friction.maxwell_slip if arm.friction else None
-        if use.friction == 'adaptive' and slip is None:
-            raise JointDynamicsError(
-                'friction: expected a friction model with a Maxwell-slip part for the method adaptive, found none; '
-                'use the method none'
-            )
-        signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * (slip is not None)
+        n, self.gain = arm.n, gain_of(arm, effort)
+        signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * described
         self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)
         self.stride = max(int(round(TURN / self.period)), 1)
         turn = self.stride * self.period
-        self._lag = max(int(round(SPEED_SPAN / self.period)), 1) if slip is not None else 0
+        self._lag = max(int(round(SPEED_SPAN / self.period)), 1) if described else 0
         self.status, self.estimate = np.zeros(1, sample.Status.dtype), torques.estimate_of(arm, use)
-        static = torques.NO_FRICTION if arm.friction is None else torques.STATIC
         self.estimate['gain'] = 1.0 if self.gain is None else self.gain
         self.numbers = sample.Numbers.filled(
             1, motor_side=self.motor_side, lag=self._lag, stride=self.stride, turn=turn, omega_min=use.omega_min,
-            per_span=0.5 / (max(self._lag, 1) * self.period), method=torques.HYSTERESIS if slip else static,
+            per_span=0.5 / (max(self._lag, 1) * self.period), friction=described,
             **{name: signals.index(name) * n if name in signals else -1 for name in ('q', 'tau', 'theta', 'H', 'F_v')},
         )  # fmt: skip
         if not self.motor_side:
             self.numbers['theta'] = self.numbers['q']
         stated = arm.robot.limits.effort
         self.effort_limit = limit = np.where(np.isfinite(stated), stated, torques.NO_LIMIT)
-        self.lost_motion = LostMotion(
-            n, arm.backlash, self.effort_limit, turn, arm.backlash_deviation, arm.load_shares, arm.load_lag
-        )
+        self.lost_motion = torques.play_of(arm, limit, turn)
         self.friction = make_friction(arm, use, turn)
         self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
         self.watch = RangeWatch(arm.validity if arm.friction is not None or arm.terms else None, arm.joint_names)
@@ -144,22 +142,20 @@ class JointEstimator(sample.Estimates):
         self._unloaded, self._bare = bare.rigid, bare.constants.links
         self.detector = ContactDetector(
             self.n, turn, floor=use.contact_share * limit, noise=use.torque_noise * limit,
-            deviations=use.contact_deviations, memory=use.contact_memory, omega_min=use.omega_min,
+            deviations=use.contact_deviations, omega_min=use.omega_min,
         )  # fmt: skip
         self.payload: PayloadEstimator | None = None
         viscous = VISCOUS_LIMIT * limit if self.friction is None else self.friction.upper[:, 1]
-        self.changes = ChangeDetector(self.n, 1 if self.stiffness is None else self.stiffness.order, turn, viscous)
+        self.changes = ChangeDetector(self.n, turn, viscous)
         self.named: list[Change] = []
-        self._before_change = np.zeros(0)
         self._learners = [part for part in (self.friction, self.stiffness) if part is not None]
-        self._kept: dict[int, list[Any]] = {}
-        self.remarks = remarks_of(arm, use, self.motor_side)
+        self._kept: dict[int, tuple[list[Any], Array]] = {}
+        self.remarks += remarks_of(arm, self.friction, self.motor_side)
         self.learning = True
         self._sample = self._all()
-        self._start = self.estimate.copy()
-        # Compiles both functions now, or loads them: a signal may interrupt a node that is being configured.
+        self._start, self._start_play = self.estimate.copy(), self.lost_motion.copy()
+        # Compiles it now, or loads it: a signal may interrupt a node that is being configured.
         sample.take_sample(self._sample, False, sample.NOT_ESTIMATED, False)
-        self.changes.find()
         self.reset()
 
     def _all(self) -> sample.Sample:
@@ -183,11 +179,11 @@ class JointEstimator(sample.Estimates):
             line=zeros((2 * self._lag + 1, self.filter.channels)), smoother=self.filter.smoother,
             temperature=self._known_temperature, work=zeros((len(constants.links), WORK_PER_LINK)), rows=zeros((5, n)),
             alpha=arm.friction_scale.copy() if friction is None else friction.alpha,
-            friction=(friction or FrictionEstimator(n)).states, play=self.lost_motion.states, springs=spring.states,
+            friction=(friction or FrictionEstimator(n)).states, play=self.lost_motion, springs=spring.states,
             learnt=spring.learnt, spring=sample.InForce(*spring.in_force), contacts=self.detector.states,
             seen=self.watch.seen, blocks=changes.blocks, doubted=changes.spring_doubted, scale=zeros((n, 2)),
             carried=zeros(BODY), spring_map=zeros((n, order)), link_rows=zeros((n, BODY)),
-            spring_rows=zeros((4 + order, n)), row=zeros(BODY + 4 + order), scratch=zeros((2, order)),
+            sides=zeros((2, 5, n)), scratch=zeros((2, order)),
         )  # fmt: skip
 
     def friction_scale(self) -> tuple[Array, Array]:
@@ -199,7 +195,7 @@ class JointEstimator(sample.Estimates):
     def reset_signals(self) -> None:
         """Restart the signals and the hysteresis, as after a gap or a jump of time; keep the learnt values."""
         self.filter.reset()
-        self.lost_motion.reset()
+        self.lost_motion[:] = self._start_play
         self.status['count'], self.status['finite'], self._sample.sliders[:] = 0, True, np.nan
         deviation, elastic = self.motor_deviation, self.elastic
         self.estimate[:] = self._start
@@ -248,18 +244,13 @@ class JointEstimator(sample.Estimates):
         return bool(self.status['finite'][0])
 
     def begin_anew(self) -> None:
-        """Restart the signals, and the learnt parts that are not finite."""
-        friction, stiffness, payload = self.friction, self.stiffness, self.payload
-        if friction is not None and not np.isfinite(friction.covariance.sum() + friction.parameters.sum()):
-            friction.reset()
-        if stiffness is not None and not np.isfinite(stiffness.covariance.sum() + stiffness.coefficients.sum()):
-            stiffness.reset()
-        if payload is not None and not np.isfinite(payload.parameters.sum()):
-            payload.reset()
-            self._carry(self.arm.payload)
-        if not np.isfinite(self.detector.level.sum()):
-            self.detector.reset()
-        self.reset_signals()
+        """Restart the signals; where a learnt value is not finite, from the description."""
+        s = self._sample
+        learnt = [self.detector.level, s.alpha, s.friction['means'], *s.learnt, *s.spring, s.carried]
+        if np.isfinite([part.sum() for part in learnt]).all():
+            self.reset_signals()
+        else:
+            self.reset()
 
     def update(self, q: Array, effort: Array, theta: Array | None = None) -> bool:
         """Take one sample (n,): q rad; motor current A or torque N·m, as `effort` says; θ rad, reflected.
@@ -277,7 +268,7 @@ class JointEstimator(sample.Estimates):
         if self.payload is not None:
             payload = sample.KNOWN if self.payload.known else sample.UNKNOWN
         todo = sample.take_sample(self._sample, bool(self.learning), payload, self.changes.load_suspected)
-        if todo > evaluation.READY:
+        if todo > sample.READY:
             self._finish(todo)
         return todo != 0
 
@@ -285,9 +276,12 @@ class JointEstimator(sample.Estimates):
         """Do the rare work that the flags of a sample ask for."""
         if self.stiffness is not None:
             self.stiffness.finish(todo)
-        if todo & evaluation.BEGUN:
-            self._kept[self.changes.open] = [part.snapshot() for part in self._learners]
-        if not todo & evaluation.COMPLETE:
+        if todo & sample.BEGUN:
+            self._kept[self.changes.open] = (
+                [part.snapshot() for part in self._learners],
+                self.reference_stiffness.copy(),
+            )
+        if not todo & sample.COMPLETE:
             return
         self.changes.complete()
         change, newest = self.changes.find(), self.changes.newest
@@ -297,50 +291,28 @@ class JointEstimator(sample.Estimates):
             return self._take_in(change)
         if self.payload is not None and not (known and self.changes.blocks.disturbed[newest]):
             self._weigh_payload([newest], newest)
-        if self.changes.weighed is not None:
-            self._refine_spring(*self.changes.weighed)
 
     def _take_in(self, change: Change) -> None:
         """Continue with a named change; after a load, friction and stiffness return to their values before it."""
         blocks, since, before = self.changes.blocks, self.changes.since(change), self.changes.before(change)
+        joint, (learnt, reference) = change.joint, self._kept[before]
         self.named = [*self.named[1 - NAMED :], change]
         if change.kind == 'load':
-            for part, kept in zip(self._learners, self._kept[before], strict=True):
+            for part, kept in zip(self._learners, learnt, strict=True):
                 part.restore(kept)
-            self._sample.spring_map[:], self._sample.scale[:] = blocks.spring_map[before], blocks.friction[before]
+            self._sample.spring_map[:], self._sample.scale[:] = reference, blocks.reference[before, MOTOR]
             self.payload = make_payload(self._unloaded, self.settings, self.stride * self.period)
             self._weigh_payload(since, before)
         elif change.kind == 'stiffness':
             assert self.stiffness is not None
-            self.stiffness.changes[change.joint] += 1
-            self._before_change = blocks.spring_map[since[0], change.joint].copy()
-            self._scale_spring(change.joint, blocks.spring_map[since[0], change.joint] * change.value)
-            self.changes.weigh(change)
+            self.stiffness.changes[joint] += 1
+            self._sample.spring_map[joint] = self._kept[since[0]][1][joint] * change.value
+            self.stiffness.reopen(joint, self._sample.spring_map[joint])
             self.detector.reset_signals()
-            return
         elif self.friction is not None:
-            self.friction.set_coulomb(change.joint, change.value)
-            self._sample.scale[change.joint, 0] = change.value
+            self.friction.set_coulomb(joint, change.value)
+            self._sample.scale[joint, 0] = change.value
         self.changes.begin_anew()
-
-    def _refine_spring(self, joint: int, factor: float) -> None:
-        """Scale a stiffness whose change was named; withdraw the name if the stiffness is as it was before."""
-        assert self.stiffness is not None
-        scaled = self._sample.spring_map[joint] * factor
-        if is_large_drop(scaled.sum() / self._before_change.sum() - 1.0):
-            self._scale_spring(joint, scaled)
-            return
-        self._scale_spring(joint, self._before_change)
-        self.stiffness.changes[joint] -= 1
-        del self.named[-1]
-        self.changes.begin_anew()
-
-    def _scale_spring(self, joint: int, scaled: Array) -> None:
-        """Set the stiffness of a joint to `scaled` (P,), also as the reference of changes."""
-        assert self.stiffness is not None
-        self.stiffness.reopen(joint, scaled)
-        self._sample.spring_map[joint] = scaled
-        self.changes.blocks.spring_map[:, joint] = scaled
 
     def _weigh_payload(self, blocks: list[int], reference: int) -> None:
         """Let the payload learn from blocks, with the friction of block `reference`, and put it in force."""

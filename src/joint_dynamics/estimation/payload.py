@@ -24,11 +24,11 @@ discarded, so that a wrong friction does not distort the payload.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import BODY
-from joint_dynamics.estimation.recursive import positive
+from joint_dynamics.estimation.change_test import BODY, CHANGE, DRIFT, eliminated
+from joint_dynamics.estimation.changes import BODIES
+from joint_dynamics.estimation.estimation_settings import positive
 from joint_dynamics.robot.chain import RigidBody
 
 Array = FloatArray
@@ -36,6 +36,10 @@ ORDER = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]  # XX XY XZ YY YZ ZZ MX MY MZ M among pin
 SHOWN = [9, 6, 7, 8]  # mass and first moments among those ten
 LASTING = 0.25  # s within which torque errors are correlated
 PRIOR_ROWS = 10.0  # rows that the stated noise counts as, beside the residual
+PRIOR = np.diag(BODIES**-2.0)  # inverse prior variances of the payload, which also regularise the problem
+SCALE = 0.3**-2.0  # inverse prior variance of an error of the friction's scale
+VISCOUS = 1.0  # (N·m·s/rad)⁻², inverse prior variance of an error of the viscous part
+KNOWN_SHARE = 0.02  # deviation of the mass below which it counts as known, relative
 LEAST_KNOWN = 0.1  # kg, deviation below which any mass counts as known
 LEAST_MOTION = 1.0  # s of motion before a payload may count as known
 
@@ -44,7 +48,7 @@ class PayloadEstimator:
     """M (kg), MX, MY, MZ (kg·m) and inertia of the payload, in the frame of the last joint.
 
     `mass` kg, `first_moments` (3,) kg·m, `covariance` (4, 4), `inertial` (10,), `excitation` s of motion; all refer to
-    the samples since `reset`. `known_share`: the parameter `known`, settable.
+    the samples since `reset`.
 
     Parameters
     ----------
@@ -54,35 +58,11 @@ class PayloadEstimator:
         s between updates (the caller may take every k-th sample).
     memory
         s of motion; inf: all since the reset.
-    noise
-        N·m, (n,) or number: deviation of the residual torque, which weights the joints.
-    largest, reach
-        kg and m: prior deviations of the payload's mass and centre of mass, which also regularise the problem.
-    friction
-        deviation of the friction's scale and viscous part (N·m·s/rad), (2,).
-    known
-        the payload is considered known when the standard deviation of its mass is below this share, or 0.1 kg, after 1
-        s of motion.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        period: float,
-        *,
-        memory: float = 30.0,
-        noise: ArrayLike = 1.0,
-        largest: float = 10.0,
-        reach: float = 0.3,
-        friction: tuple[float, float] = (0.3, 1.0),
-        known: float = 0.02,
-    ) -> None:
+    def __init__(self, body: RigidBody, period: float, *, memory: float = 30.0) -> None:
         self.body, self.period = body, positive('period', period)
         self._forget = 1.0 - min(self.period / positive('memory', memory), 1.0)
-        self._per_noise = np.broadcast_to(1.0 / np.asarray(noise, dtype=float), (body.n,)).copy()
-        self._prior = np.diag((largest * np.array([reach**2] * 6 + [reach] * 3 + [1.0])) ** -2.0)
-        self._friction = np.diag(1.0 / np.square(friction))
-        self.known_share = positive('known', known)
         self.reset()
 
     def reset(self) -> None:
@@ -113,7 +93,7 @@ class PayloadEstimator:
         if not slipping.any() or not np.isfinite(torque.sum() + coulomb.sum() + q.sum() + dq.sum() + ddq.sum()):
             return
         regressor = self.body.last_link_regressor(q, dq, ddq)[:, ORDER]
-        rows = np.column_stack([regressor, coulomb, omega, torque]) * (self._per_noise * slipping)[:, None]
+        rows = np.column_stack([regressor, coulomb, omega, torque]) * slipping[:, None]
         self.add(rows[:, :, None] * rows[:, None, :], 1, float(slipping.sum()))
 
     def add(self, information: Array, samples: int, rows: float) -> None:
@@ -129,30 +109,26 @@ class PayloadEstimator:
 
     def judge(self) -> bool:
         """Return whether the payload is known well enough, and store the decision."""
-        limit = max(self.known_share * abs(self.mass), LEAST_KNOWN)
+        limit = max(KNOWN_SHARE * abs(self.mass), LEAST_KNOWN)
         self.known = self.excitation > LEAST_MOTION and self.mass_deviation < limit
         return self.known
 
     def _without_friction(self, share: float) -> tuple[Array, Array, float]:
         """Return A (10, 10), b (10,) and the residual square of all joints, friction eliminated."""
-        W = share * self._information
-        cross = W[:, BODY : BODY + 2]
-        own = W[:, BODY : BODY + 2, BODY : BODY + 2] + self._friction
-        left = W - cross.transpose(0, 2, 1) @ np.linalg.solve(own, cross)
-        total = left.sum(axis=0)
+        total = eliminated(eliminated(share * self._information, DRIFT, VISCOUS), CHANGE, SCALE).sum(axis=0)
         return total[:BODY, :BODY], total[:BODY, -1], float(total[-1, -1])
 
     def _solve(self) -> tuple[Array, Array]:
         if self._solved is None:
             share = min(self.period / LASTING, 1.0)
             A, b, square = self._without_friction(share)
-            solution = np.asarray(np.linalg.solve(A + self._prior, b), dtype=float)
+            solution = np.asarray(np.linalg.solve(A + PRIOR, b), dtype=float)
             rest = square - 2.0 * solution @ b + solution @ A @ solution
             # Mean square of the residual, relative to `noise`; one before there are residuals.
             rows = share * self._weight
             variance = (max(rest, 0.0) + PRIOR_ROWS) / (rows + PRIOR_ROWS)
             A, _, _ = self._without_friction(share / variance)
-            self._solved = solution, np.asarray(np.linalg.inv(A + self._prior))
+            self._solved = solution, np.asarray(np.linalg.inv(A + PRIOR))
         return self._solved
 
     @property

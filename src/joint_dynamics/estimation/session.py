@@ -31,7 +31,6 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.conditions import Condition, conditions, estimates_of
 from joint_dynamics.estimation.description_update import (
     adapted_description,
     fingerprint,
@@ -40,7 +39,6 @@ from joint_dynamics.estimation.description_update import (
     reference_of,
 )
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.estimator_factory import choose_friction_method, remarks_of
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.input_values import MotorReflection, plausible_samples
 from joint_dynamics.estimation.joint_estimator import JointEstimator
@@ -89,8 +87,8 @@ class EstimationSession:
     offered
         quantities that the inputs may provide (those of Recording, and motor_position, motor_torque).
     settings
-        EstimationSettings; where the description lacks hysteresis or friction, the method `adaptive` is replaced
-        (`choose_friction_method`), which `remarks` states.
+        EstimationSettings; where the description lacks friction, the method `adaptive` is replaced, which `remarks`
+        states.
     period
         of the samples [s]; None: from the stamps.
     max_gap
@@ -147,7 +145,6 @@ class EstimationSession:
         self.description = description
         self.arm = Arm.from_description(robot, description)
         self.remarks += self.arm.remarks
-        self.settings = self._with_friction_method(settings or EstimationSettings())
         known = np.isfinite(self.arm.drive_gain).all()
         usable = [name for name in EFFORTS if name in offered and (name != 'current' or known)]
         if not usable:
@@ -160,7 +157,6 @@ class EstimationSession:
         self.two_sides = 'theta' in offered or 'motor_position' in offered
         if not self.two_sides:
             self.remarks.append('no motor-side encoder: no stiffness, and friction with the angle of the link')
-        self.remarks += remarks_of(self.arm, self.settings, self.two_sides)
         if 'temperature' not in offered:
             self.remarks.append('no temperature: the temperature term of the friction stays constant')
         self.reads_temperature = 'temperature' in offered
@@ -177,11 +173,9 @@ class EstimationSession:
         self._restarts = self.begun_anew = self.begun_anew_said = 0
         self._temperatures = np.full(robot.n, np.nan)
         self._learning = True
-
-    def _with_friction_method(self, settings: EstimationSettings) -> EstimationSettings:
-        _, settings, remarks = choose_friction_method(self.arm, settings)
-        self.remarks += remarks
-        return settings
+        trial = self.trial(settings or EstimationSettings())
+        self.settings = trial.settings
+        self.remarks += trial.remarks
 
     @property
     def learning(self) -> bool:
@@ -196,8 +190,7 @@ class EstimationSession:
 
     def retune(self, settings: EstimationSettings) -> None:
         """Continue with other settings: learnt friction and stiffness stay, the signals restart."""
-        self.check(settings)
-        self.settings = self._with_friction_method(settings)
+        self.settings = self.trial(settings).settings
         old = self.estimator
         if old is None:
             return
@@ -212,24 +205,18 @@ class EstimationSession:
         """Joints and quantities that have left the range of validity of the friction since the estimates began."""
         return [] if self.estimator is None else self.estimator.watch.notes()
 
-    def check(self, settings: EstimationSettings) -> None:
-        """Raise JointDynamicsError where the estimation could not continue with these settings; changes nothing."""
-        self._estimator(settings)
+    def trial(self, settings: EstimationSettings) -> JointEstimator:
+        """Return a new estimator for the present period, or for `PERIOD` before the first samples.
 
-    def quantities(self) -> tuple[str, ...]:
-        """Return the names, as in `QUANTITIES`, of the quantities estimated once there are samples."""
-        trial = self._estimator(self.settings)
-        return tuple(estimates_of(trial, self.monitor.of(trial)))
-
-    def _estimator(self, settings: EstimationSettings) -> JointEstimator:
-        """Return a new estimator for the present period, or for `PERIOD` before the first samples."""
-        arm, chosen, _ = choose_friction_method(self.arm, settings)
+        Raises JointDynamicsError where the estimation could not continue with these settings; changes nothing.
+        """
         effort = 'current' if self._effort_source == 'current' else 'torque'
-        return JointEstimator(arm, self.timeline.period or PERIOD, chosen, motor_side=self.two_sides, effort=effort)
+        period = self.timeline.period or PERIOD
+        return JointEstimator(self.arm, period, settings, motor_side=self.two_sides, effort=effort)
 
     def _begin(self) -> JointEstimator:
         """Make the estimator of the present settings the one that runs."""
-        self.estimator = self._estimator(self.settings)
+        self.estimator = self.trial(self.settings)
         self.estimator.learning = self._learning
         self.estimator.set_temperature(self._temperatures)
         return self.estimator
@@ -301,10 +288,6 @@ class EstimationSession:
     def health(self) -> list[JointHealth]:
         """Return the health of every joint; empty before there is an estimator."""
         return [] if self.estimator is None else self.monitor.of(self.estimator)
-
-    def conditions(self) -> dict[str, Condition]:
-        """Return the conditions by name: samples, friction, stiffness, temperature, contact, payload, health."""
-        return conditions(self)
 
     def adapted(self, date: str) -> DynamicsDescription:
         """Return the adapted description; `date` of this run, ISO 8601."""

@@ -12,26 +12,33 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One sample of the stiffness of one joint, compiled; `stiffness` explains the method and sets the records up."""
+"""One sample of the stiffness of one joint, compiled; `stiffness` explains the method and sets the records up.
+
+Recursive least squares with directional forgetting and a bounded covariance [M3 eq 18]:
+
+    y = ψᵀα;   ε = y − ψᵀα;   r = ψᵀPψ;   α ← α + Pψ ε/(1 + r);
+    P ← P − c Pψψᵀ P + δ I;   c = (μ(1 + r) − 1)/(μ r (1 + r)) = 1/(1/β + r).
+
+The printed form has a pole at r = 1/μ − 1, where P stays well defined; c is that factor without the pole. μ = 1, δ = 0
+is ordinary recursive least squares.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.compilation import compiled
-from joint_dynamics.estimation.recursive import Numbers, rls_step
 from joint_dynamics.records import KernelRecord
 
 Array = FloatArray
+Numbers = tuple[float, float]
+"""Forgetting μ, and δ."""
 InForce = tuple[Array, Array, Array]
 """Map in force of one joint: P (P, P), α (P,) and the mean square of the prediction error (1,), (N·m)²."""
 
 JUMPED = 1  # flag: the prediction error has jumped, the covariance has to be opened
 DUE = 2  # flag: the covariance has to be brought back between its bounds
-
-FOLLOW, WAIT, REJECT = range(3)
-"""Decision about a learnt map: it goes in force, waits, or is replaced by the map in force."""
 
 STIFFNESS_DEVIATION = 0.3  # relative deviation of a described stiffness; a torque known worse than this does not teach
 SHAPE = 0.3  # weight of the reference shape beside a sample, whose range may show a factor but no shape
@@ -40,22 +47,12 @@ CHECK = 64  # updates between two bounds of P; P grows at most by (1/μ)^64 betw
 MIN_EXCITED_TIME = 2.0  # s of excited motion before a stiffness may count as reliable
 UNEXPLAINED = 0.2  # largest mean square of the error, relative to that of the torque, of a map that fits
 JUMP = 3.0  # smallest jump of the error, in its long-term level
-STEP = 0.1  # largest relative change of a map in one stretch of motion: two standard deviations of its drift
-CONFIRMING = 0.1  # s of a second stretch that decide about a larger change: errors are correlated for about as long
+LONG = 20.0  # memory of the long-term levels, in windows
 
-
-class Levels(KernelRecord):
-    """Mean squares of prediction error and torque of one joint."""
-
-    seen: float  # excited samples since the last jump
-    excitation: float  # s of excited motion since the reset
-    short: float  # (N·m)², error in the last window
-    long: float  # (N·m)², error over twenty windows
-    level: float  # (N·m)², torque in the last window
-    usual: float  # (N·m)², torque over twenty windows
-    samples: float  # excited samples since the last evaluation
-    squares: float  # (N·m)², Σ ε²/(1 + r) over them
-    torque: float  # (N·m)², Σ τ² over them
+LOWEST = 1e-24  # lower bound of the eigenvalues of P, relative to P(0)
+HIGHEST = 1.0  # upper bound of the same
+CONDITION = 1e14  # largest ratio of two eigenvalues, near the resolution of a float
+SMALL_R = 1e-12  # r of a sample without information; below, the down-date would divide by rounding errors
 
 
 class Spring(KernelRecord):
@@ -65,35 +62,75 @@ class Spring(KernelRecord):
     top: float  # rad, largest plausible deformation
     per_scale: float  # 1/rad, 1/φ_ref
     reach: float  # φ/φ_ref, beyond which the curve goes on along its tangent
-    novelty: float  # rad, change of the deformation that makes a sample new
     floor: float  # (N·m)², smallest mean square of the error
     mu: float  # forgetting
     delta: float  # δ
     period: float  # s
     window: float  # excited samples of the short-term levels
-    confirming: float  # excited samples of a second stretch that confirm a change
     change_share: float  # error relative to the torque at which a jump is detected
-    hold: float  # updates for which a deformation counts as new
-    stride: float  # updates between two evaluations
-    anchor: float  # rad, deformation that was new last
-    still: float  # updates since then
     updates: float  # all updates
+    seen: float  # excited samples since the last jump
+    excitation: float  # s of excited motion since the reset
+    short: float  # (N·m)², mean square of the error in the last window
+    long: float  # (N·m)², the same over twenty windows
+    level: float  # (N·m)², mean square of the torque in the last window
+    usual: float  # (N·m)², the same over twenty windows
     unknown: float  # (N·m)², Σ (u τ)² within the memory, u the relative deviation of τ
     learnt: float  # (N·m)², Σ τ² within the memory
-    direction: float  # sign of the motion in the present stretch
-    silent: float  # updates since the last excited one
-    stretch: float  # excited samples of the present stretch
-    begin: float  # N·m, torque of the map in force at φ_ref when the stretch began
-    pending: float  # relative change beyond `STEP` that the previous stretch showed, 0 without
-    shown: float  # relative change beyond `STEP` that the present stretch shows, 0 without
-    stretch_error: float  # (N·m)², Σ of the squared error of the learnt map in the present stretch
-    force_error: float  # (N·m)², the same of the map in force
     keep: bool  # whether the described map stays in force until the learnt one fits
-    fresh: bool  # whether the deformation is new
     excited: bool  # whether the last sample taught
     reliable: bool  # whether the learnt map can be relied on
-    jumped: bool  # whether the error has jumped at the last evaluation
-    levels: Levels
+    jumped: bool  # whether the error has jumped with the last sample
+
+
+@compiled
+def rls_step(
+    P: Array, alpha: Array, psi: Array, y: float, active: bool, numbers: Numbers, direction: Array
+) -> tuple[float, float]:
+    """Take one sample of one joint: update P (p, p) and α (p,) in place; return ε and ε/(1 + r).
+
+    psi: ψ (p,). `psi` and y are 0 where the joint is not `active`. direction: (p,), written.
+    """
+    forgetting, delta = numbers
+    order, r, error = len(psi), 0.0, y
+    for p in range(order):
+        total = 0.0
+        for k in range(order):
+            total += P[p, k] * psi[k]
+        direction[p] = total
+        r += psi[p] * total
+        error -= alpha[p] * psi[p]
+    # Rounding may spoil P until the next `bound`; r ≥ 0 keeps the step harmless.
+    r = max(r, 0.0)
+    growth = 1.0 + r
+    # μ(1 + r) − 1 in a form that gives exactly r for μ = 1.
+    c = (forgetting * r - (1.0 - forgetting)) / (max(r, SMALL_R) * growth * forgetting)
+    share = error / growth
+    for p in range(order):
+        for k in range(order):
+            P[p, k] -= direction[p] * direction[k] * c
+        if active:
+            P[p, p] += delta
+        alpha[p] += direction[p] * share
+    return error, share
+
+
+def bound(covariance: Array, initial: Array, joints: IntArray | slice = slice(None)) -> None:
+    """Clip the eigenvalues of P (n, p, p), relative to the diagonal `initial` (n, p) of P(0), to their bounds.
+
+    P of `joints` is then positive definite and bounded after any input.
+    """
+    root, P = np.sqrt(initial[joints]), covariance[joints]
+    unit = root[:, :, None] * root[:, None, :]
+    values, vectors = np.linalg.eigh(0.5 * (P + P.transpose(0, 2, 1)) / unit)
+    top = np.clip(values[:, -1], LOWEST, HIGHEST)
+    bottom = np.maximum(top / CONDITION, LOWEST)
+    wrong = (values[:, 0] < bottom) | (values[:, -1] > top)
+    if wrong.any():
+        values = np.clip(values[wrong], bottom[wrong, None], top[wrong, None])
+        bounded = (vectors[wrong] * values[:, None, :]) @ vectors[wrong].transpose(0, 2, 1)
+        P[wrong] = 0.5 * (bounded + bounded.transpose(0, 2, 1)) * unit[wrong]
+        covariance[joints] = P
 
 
 @compiled
@@ -119,102 +156,35 @@ def stiffness_step(
     learnt: tuple[Array, Array],
     in_force: InForce,
     reference: Array,
-    sample: tuple[float, float, float, float],
+    sample: tuple[float, float, float],
     scratch: Array,
 ) -> tuple[float, int]:
     """Take one sample of one joint; return ε [N·m] and flags of JUMPED and DUE.
 
-    learnt: P (P, P) and α (P,), scaled. reference: (P,), see `keep_shape`. sample: φ [rad], τ [N·m], the relative
-    deviation of τ by lasting errors, and the sign of the motion. scratch: (2, P), written.
+    learnt: P (P, P) and α (P,), scaled. reference: (P,), see `keep_shape`. sample: φ [rad], τ [N·m], and the
+    relative deviation of τ by lasting errors. scratch: (2, P), written.
     """
-    (P, alpha), (phi, y, unknown, direction), psi, levels = learnt, sample, scratch[0], s.levels
-    if s.updates % s.stride == 0:
-        # A standstill repeats one torque with the friction error in it.
-        if abs(phi) < s.top and abs(phi - s.anchor) >= s.novelty:
-            s.anchor, s.still = phi, 0.0
-        else:
-            s.still += s.stride
-        s.fresh = s.still <= s.hold
-    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and unknown <= STIFFNESS_DEVIATION
+    (P, alpha), (phi, y, unknown), psi = learnt, sample, scratch[0]
+    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and unknown <= STIFFNESS_DEVIATION
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
     elastic(alpha, value, s.reach, scratch)
-    numbers, expected = (s.mu, s.delta), 0.0
-    for p in range(len(psi)):
-        expected += in_force[1][p] * psi[p]
+    numbers = s.mu, s.delta
     error, share = rls_step(P, alpha, psi, torque, s.excited, numbers, scratch[1])
     if s.excited:
         if s.keep:
             keep_shape(P, alpha, reference, numbers, scratch)
         square = torque * torque
         s.unknown, s.learnt = s.mu * s.unknown + square * unknown * unknown, s.mu * s.learnt + square
-        levels.samples += 1.0
-        levels.squares += error * share
-        levels.torque += square
     at_scale = 0.0
     for p in range(len(psi)):
         at_scale += (2.0 * p + 1.0) * alpha[p]
-    fits = levels.long <= UNEXPLAINED * levels.usual and alpha[0] > 0.0 and at_scale > 0.0
-    s.reliable = fits and levels.excitation >= MIN_EXCITED_TIME
-    follow_stretch(s, direction, error, torque - expected, in_force[1])
-    decision = decide(s, alpha) if s.keep else FOLLOW
-    if decision == FOLLOW and (fits or not s.keep):
-        in_force[0][:], in_force[1][:], in_force[2][0] = P, alpha, levels.long
-    elif decision == REJECT:
-        P[:], alpha[:] = in_force[0], in_force[1]
+    fits = s.long <= UNEXPLAINED * s.usual and alpha[0] > 0.0 and at_scale > 0.0
+    s.reliable = fits and s.excitation >= MIN_EXCITED_TIME
+    if s.reliable or not s.keep:
+        in_force[0][:], in_force[1][:], in_force[2][0] = P, alpha, s.long
     s.updates += 1
-    evaluated = s.updates % s.stride == 0
-    s.jumped = evaluated and has_jumped(levels, s.period, s.window, s.change_share, s.floor)
-    return error, (JUMPED if s.jumped else 0) | (DUE if evaluated and s.updates % CHECK < s.stride else 0)
-
-
-@compiled
-def at_reference(alpha: Array) -> float:
-    """Return the torque of a map at φ_ref, Σ α_p, N·m."""
-    total = 0.0
-    for p in range(len(alpha)):
-        total += alpha[p]
-    return total
-
-
-@compiled
-def follow_stretch(s: Spring, direction: float, error: float, force_error: float, in_force: Array) -> None:
-    """Add the errors [N·m] of the learnt map and of the map in force to the present stretch of motion.
-
-    A stretch is a run of excited samples in one direction; a pause of `hold` updates ends it.
-    """
-    if not s.excited:
-        s.silent += 1.0
-        return
-    if direction != s.direction or s.silent > s.hold:
-        s.direction, s.pending = direction, s.shown
-        s.begin, s.shown, s.stretch = at_reference(in_force), 0.0, 0.0
-        s.stretch_error = s.force_error = 0.0
-    s.silent = 0.0
-    s.stretch += 1.0
-    s.stretch_error += error * error
-    s.force_error += force_error * force_error
-
-
-@compiled
-def decide(s: Spring, alpha: Array) -> int:
-    """Return whether the map in force follows the learnt α (P,), waits, or replaces it.
-
-    One stretch of motion may change the map by `STEP`. A larger change needs a second stretch, which decides between
-    the two maps by their errors.
-    """
-    change = at_reference(alpha) / s.begin - 1.0 if s.begin > 0.0 else 0.0
-    if abs(change) <= STEP:
-        s.shown = 0.0
-        return FOLLOW if s.begin > 0.0 else WAIT
-    s.shown = change
-    if s.pending * change <= 0.0 or s.stretch < s.confirming:
-        return WAIT
-    if s.stretch_error <= UNEXPLAINED * s.force_error:
-        return FOLLOW
-    if s.stretch_error > s.force_error:
-        s.shown = 0.0
-        return REJECT
-    return WAIT
+    s.jumped = s.excited and has_jumped(s, error * share, torque * torque)
+    return error, (JUMPED if s.jumped else 0) | (DUE if s.updates % CHECK == 0 else 0)
 
 
 @compiled
@@ -237,40 +207,20 @@ def keep_shape(P: Array, alpha: Array, reference: Array, numbers: Numbers, scrat
 
 
 @compiled
-def has_jumped(s: Levels, period: float, window: float, share: float, floor: float) -> bool:
-    """Update the levels with the samples since the last evaluation; return whether the error has jumped.
+def has_jumped(s: Spring, squares: float, torque: float) -> bool:
+    """Update the levels with an excited sample; return whether the error has jumped.
 
-    The root mean square of the error must exceed `share` of that of the torque and three times its long-term level.
-
-    Parameters
-    ----------
-    s
-        levels of the joint.
-    period
-        s per sample.
-    window
-        samples of the short-term levels; the long-term ones have twenty times as many.
-    share
-        relative threshold; inf: never.
-    floor
-        (N·m)², smallest mean square of an error.
+    The root mean square of the error must exceed `change_share` of that of the torque and three times its long-term
+    level. squares: ε²/(1 + r); torque: τ², (N·m)².
     """
-    samples, squares, torque = s.samples, s.squares, s.torque
-    s.samples = s.squares = s.torque = 0.0
-    s.seen += samples
-    s.excitation += period * samples
-    count = max(s.seen, 1.0)
-    quick = 1.0 / min(count, window)
-    s.short += quick * (squares - samples * s.short)
-    s.level += quick * (torque - samples * s.level)
-    # One evaluation adds a bounded amount, so that a jump does not raise the long-term level.
-    slow = min(samples / min(count, 20.0 * window), 1.0)
+    s.seen += 1.0
+    s.excitation += s.period
+    quick, slow = 1.0 / min(s.seen, s.window), 1.0 / min(s.seen, LONG * s.window)
+    s.short += quick * (squares - s.short)
+    s.level += quick * (torque - s.level)
     s.usual += slow * (s.level - s.usual)
-    s.long += slow * (min(max(s.short, floor), 2.0 * s.long) - s.long)
+    # One sample adds a bounded amount, so that a jump does not raise the long-term level.
+    s.long += slow * (min(max(s.short, s.floor), 2.0 * s.long) - s.long)
     # At a low torque, the error of a friction not yet learnt is a large share of it and no jump.
-    return (
-        share < np.inf
-        and samples > 0.0
-        and s.seen >= window
-        and s.short > max(share * share * max(s.level, s.usual), JUMP * JUMP * s.long)
-    )
+    least = max(s.change_share * s.change_share * max(s.level, s.usual), JUMP * JUMP * s.long)
+    return s.change_share < np.inf and s.seen >= s.window and s.short > least

@@ -14,11 +14,11 @@
 
 """Online torsional stiffness by recursive least squares with directional forgetting and regularisation, RLS-DF*.
 
-    τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `recursive`   [M3 eq 18]
+    τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `spring`   [M3 eq 18]
 
-and its tangent beyond the reach of a described curve. A standstill under a torque bias destroys the map of the thesis.
-Therefore the defaults differ: directions scaled by φ_ref, faster forgetting, an excitation gate, and a detector of
-jumps of the prediction error, which opens the covariance again. docs/explanation/estimation.md has the reasons.
+and its tangent beyond the reach of a described curve. The defaults differ from the thesis: directions scaled by φ_ref,
+faster forgetting, an excitation gate, and a detector of jumps of the prediction error, which opens the covariance
+again. docs/explanation/estimation.md has the reasons. A joint at rest repeats one torque error: its `unknown` is inf.
 """
 
 from __future__ import annotations
@@ -30,15 +30,13 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.recursive import bound, per_joint, positive
-from joint_dynamics.estimation.spring import CONFIRMING, DUE, JUMPED, Spring, stiffness_step
+from joint_dynamics.estimation.estimation_settings import per_joint, positive
+from joint_dynamics.estimation.spring import DUE, JUMPED, Spring, bound, stiffness_step
 from joint_dynamics.records import Field
 
 Array = FloatArray
 REOPENED = 0.05  # relative uncertainty of a map that a named change has scaled: as much as one wanders
 LARGEST = 1e3  # largest plausible deformation, in φ_ref; beyond is a broken sample and would overflow
-EVERY_SAMPLE = {'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf}
-"""Settings by which every sample teaches and no jump is detected."""
 
 
 class StiffnessEstimator:
@@ -64,8 +62,6 @@ class StiffnessEstimator:
         diagonal of P(0) in scaled directions, number, (P,) or (n, P); also the bound of P.
     gate
         rad: no update while |φ| is below; None: 0.2 φ_ref; 0: none.
-    novelty
-        rad: no update when φ has moved by less than this for `hold` s; None: 0.02 φ_ref; 0: none.
     change_share
         threshold of a jump, relative to the root mean square of the torque; inf: no detection. A jump is detected when
         the root mean square of ε/√(1 + r) over `change_window` s of excited motion exceeds this and three times its own
@@ -74,8 +70,7 @@ class StiffnessEstimator:
         N·m, number or (n,): smallest deviation that a torque is taken to have.
     keep
         bool or (n,): joints with a described map α(0), in force until a learnt map explains the torque as for
-        `reliable`; one stretch of motion may change the torque by 10 %, a larger change needs a second stretch that
-        shows it too. Of the other joints the learnt map is in force at once.
+        `reliable`. Of the other joints the learnt map is in force at once.
     reach
         rad, number or (n,): beyond, the curve goes on along its tangent.
 
@@ -88,8 +83,6 @@ class StiffnessEstimator:
         (P, α) of the learnt map, and (P, α, square), as `stiffness_step` takes them.
     changes
         (n,) number of changes named.
-    reopened
-        (n,) number of jumps of the error.
     excited, reliable
         (n,) bool: whether the last sample taught; whether the learnt map can be relied on: excited for 2 s, explaining
         80 % of the torque, and increasing with the deformation.
@@ -117,8 +110,6 @@ class StiffnessEstimator:
         initial_coefficients: ArrayLike = 0.0,
         initial_covariance: ArrayLike = 1e4,
         gate: ArrayLike | None = None,
-        novelty: ArrayLike | None = None,
-        hold: float = 0.2,
         change_share: float = 0.3,
         change_window: float = 0.3,
         noise: ArrayLike = 0.1,
@@ -141,18 +132,13 @@ class StiffnessEstimator:
         self._unit, self._per_scale = self.scale[:, None] ** self._powers, 1.0 / self.scale
         self._alpha0 = np.broadcast_to(np.asarray(initial_coefficients, dtype=float), shape) * self._unit
         self.change_share, self._floor = positive('change_share', change_share), per_joint('noise', noise, joints) ** 2
-        wait = max(int(round(hold / self.period)), 1)
         self.states = Spring.filled(
-            self.joints, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, mu=self.mu,
-            reach=self.reach * self._per_scale,
+            self.joints, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, long=self._floor,
+            mu=self.mu, reach=self.reach * self._per_scale,
             gate=0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True),
-            novelty=0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True),
-            delta=self.delta, period=self.period, change_share=self.change_share, keep=keep, hold=wait, still=wait,
+            delta=self.delta, period=self.period, change_share=self.change_share, keep=keep,
             window=max(int(round(positive('change_window', change_window) / self.period)), 1),
-            confirming=CONFIRMING / self.period,
-            stride=max(int(round(0.005 / self.period)), 1), anchor=np.inf, fresh=True,
         )  # fmt: skip
-        self.states['levels']['long'] = self._floor
         self._start = self.states.copy()
         self.P, self.alpha, self.square = np.zeros((*shape, self.order)), np.zeros(shape), np.zeros(self.joints)
         self.learnt, self.in_force = (self.P.copy(), self.alpha.copy()), (self.P, self.alpha, self.square)
@@ -166,15 +152,7 @@ class StiffnessEstimator:
         class, which override these.
         """
         preset = {'period': 1e-3, 'scale': 1.0, 'mu': 0.99995, 'delta': 0.1, 'initial_covariance': [1e9, 1e18]}
-        return cls(joints, 2, **{**preset, **EVERY_SAMPLE, **options})
-
-    @classmethod
-    def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
-        """Return ordinary recursive least squares: batch least squares, sample by sample.
-
-        μ = 1, δ = 0, no gate. options: parameters of the class, which override these.
-        """
-        return cls(joints, order, **{'mu': 1.0, 'delta': 0.0, **EVERY_SAMPLE, **options})
+        return cls(joints, 2, **{**preset, 'gate': 0.0, 'change_share': np.inf, **options})
 
     def reset(self, coefficients: ArrayLike | None = None) -> None:
         """Restart with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
@@ -182,8 +160,7 @@ class StiffnessEstimator:
         self.learnt[1][:] = self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit
         self.P[:], self.alpha[:], self.square[:] = *self.learnt, self._floor
         self.states[:] = self._start
-        self.changes, self.reopened = np.zeros((2, self.joints), dtype=int)
-        self._begin_stretch()
+        self.changes = np.zeros(self.joints, dtype=int)
 
     def snapshot(self) -> tuple[Array, ...]:
         """Return copies of the learnt coefficients and of those in force, (n, P) N·m/rad, …, for `restore`."""
@@ -193,7 +170,6 @@ class StiffnessEstimator:
         """Go back to `kept` as `snapshot` returned it: coefficients (n, P) N·m/rad, …."""
         for array, values in zip((*self.learnt, *self.in_force), kept, strict=True):
             array[:] = values
-        self._begin_stretch()
 
     def reopen(self, joint: int, scaled: Array) -> None:
         """Set the map of a joint to `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}], with 5 % uncertainty."""
@@ -203,7 +179,6 @@ class StiffnessEstimator:
         bound(P, self._covariance0, np.array([joint]))
         self.P[joint], self.alpha[joint] = P[joint], alpha[joint]
         self._forget(np.array([joint]))
-        self._begin_stretch()
 
     def finish(self, todo: int) -> None:
         """Open or bound the covariance, as the flags `todo` of `stiffness_step` ask for."""
@@ -216,20 +191,13 @@ class StiffnessEstimator:
                 P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
             bound(P, self._covariance0, joints)
             self._forget(joints)
-            self.reopened[joints] += 1
         if todo & DUE:
             bound(P, self._covariance0)
 
     def _forget(self, joints: IntArray) -> None:
         """Restart the short-term levels: with P open, any map explains the next few samples."""
         for name in ('short', 'level', 'seen'):
-            self.states['levels'][name][joints] = 0.0
-
-    def _begin_stretch(self) -> None:
-        """Begin a stretch of motion with the map in force."""
-        self.states['begin'] = self.alpha.sum(axis=1)
-        for name in ('pending', 'shown', 'stretch', 'stretch_error', 'force_error'):
-            self.states[name] = 0.0
+            self.states[name][joints] = 0.0
 
     @property
     def coefficients(self) -> Array:
@@ -266,7 +234,7 @@ class StiffnessEstimator:
     @property
     def excitation(self) -> Array:
         """Excited motion since the reset, s, (n,)."""
-        return self.states['levels']['excitation'].copy()
+        return self.states['excitation'].copy()
 
     @property
     def known(self) -> Array:
@@ -275,33 +243,23 @@ class StiffnessEstimator:
 
     def torque(self, deformation: ArrayLike) -> Array:
         """τ_E(φ), N·m, at φ (…, n) rad."""
-        return np.asarray(np.sum(self.alpha * self._terms(deformation)[0], axis=-1))
-
-    def stiffness(self, deformation: ArrayLike) -> Array:
-        """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
-        return np.asarray(self._per_scale * np.sum(self.alpha * self._terms(deformation)[1], axis=-1))
+        return np.asarray(np.sum(self.alpha * self._terms(deformation), axis=-1))
 
     def variance(self, deformation: Array) -> Array:
         """Return the variance of τ_E(φ), (N·m)², by prediction error and lasting errors, at φ (n,) rad."""
-        psi = self._terms(deformation)[0]
+        psi = self._terms(deformation)
         of_noise = np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square
         return np.asarray(of_noise + (self.unknown * self.torque(deformation)) ** 2)
 
-    def _terms(self, deformation: ArrayLike) -> tuple[Array, Array]:
-        """Return ψ(φ) and dψ/dx (…, n, P), x = φ/φ_ref."""
+    def _terms(self, deformation: ArrayLike) -> Array:
+        """Return ψ(φ) (…, n, P)."""
         phi = np.asarray(deformation, dtype=float)
         inside = np.clip(phi, -self.reach, self.reach)
         at, beyond = (inside * self._per_scale)[..., None], ((phi - inside) * self._per_scale)[..., None]
-        slope = self._powers * at ** (self._powers - 1)
-        return at**self._powers + slope * beyond, slope
+        return np.asarray(at**self._powers + self._powers * at ** (self._powers - 1) * beyond)
 
     def update(
-        self,
-        deformation: ArrayLike,
-        torque: ArrayLike,
-        unknown: ArrayLike = 0.0,
-        reference: ArrayLike | None = None,
-        direction: ArrayLike | None = None,
+        self, deformation: ArrayLike, torque: ArrayLike, unknown: ArrayLike = 0.0, reference: ArrayLike | None = None
     ) -> Array:
         """Take one sample and return the prediction error ε (n,) [N·m], 0 where there was no update.
 
@@ -316,8 +274,6 @@ class StiffnessEstimator:
         reference
             (n, P), scaled as `alpha`, or None: a curve whose shape is observed beside the samples of the joints of
             `keep`. A narrow range of deformations shows the factor of a curve, not its shape.
-        direction
-            (n,) sign of the motion; a change of it ends a stretch of motion. None: the sign of the deformation.
 
         Raises
         ------
@@ -330,7 +286,6 @@ class StiffnessEstimator:
                 f'stiffness: expected deformation and torque of shape ({self.joints},), found {phi.shape} and {y.shape}'
             )
         shares = np.broadcast_to(np.asarray(unknown, dtype=float), self.joints)
-        signs = np.broadcast_to(np.sign(phi if direction is None else direction), self.joints)
         curve = np.zeros_like(self.alpha) if reference is None else np.array(reference, dtype=float)
         if curve.shape != self.alpha.shape:
             raise JointDynamicsError(f'stiffness: expected reference of shape {self.alpha.shape}, found {curve.shape}')
@@ -338,7 +293,7 @@ class StiffnessEstimator:
         for j in range(self.joints):
             learnt = self.learnt[0][j], self.learnt[1][j]
             in_force = self.P[j], self.alpha[j], self.square[j : j + 1]
-            sample = phi[j], y[j], shares[j], signs[j]
+            sample = phi[j], y[j], shares[j]
             error[j], flags = stiffness_step(self.states[j], learnt, in_force, curve[j], sample, scratch)
             todo |= flags
         self.finish(todo)

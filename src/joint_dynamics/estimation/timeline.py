@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.estimation_settings import positive
 from joint_dynamics.estimation.input_values import Plausible
-from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.signals.alignment import sample_period
 
 Array = FloatArray
@@ -40,14 +40,15 @@ NS = 1e-9
 HISTORY = 4096  # samples that a source keeps while it waits for another one
 SOURCES = 64  # largest number of sources
 CONVINCED = 5  # successive samples of the past that prove a jump back; fewer come from a publisher that lags
-GIVEN_UP = 0.5  # s of silence after which another source of the same joint takes over
+GIVEN_UP = 0.5  # s of silence of a source after which all sources are found anew, if another has its joints
 COINCIDENT = 0.05  # distance from the grid within which a sample counts as on it, in periods
 
 
 class _Source:
     """One quantity of one set of joints: its history, oldest first.
 
-    `columns`: of its joints in messages with the names `names`. `plausible`: limits of these joints.
+    `columns`: of its joints in messages with the names `names`. `plausible`: limits of these joints. `rivals`: earlier
+    sources of some of its joints, which are used instead.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class _Source:
     ) -> None:
         self.plausible = plausible.of(joints)
         self.row, self.joints, self.columns, self.names = row, np.array(joints), np.array(columns), names
-        self.foreign: list[int] = []
+        self.rivals: list[_Source] = []
         self.stamps: deque[int] = deque(maxlen=HISTORY)
         self.values: deque[Array] = deque(maxlen=HISTORY)
         self.past, self.past_stamp = 0, 0
@@ -170,11 +171,7 @@ class Timeline:
         living = [source for source in self._sources.values() if source is not None and source.stamps]
         newest = max((source.stamps[-1] for source in living), default=0)
         living = [source for source in living if (newest - source.stamps[-1]) * NS < GIVEN_UP]
-        count: dict[tuple[int, int], int] = {}
-        for source in living:
-            for joint in source.joints:
-                count[source.row, int(joint)] = count.get((source.row, int(joint)), 0) + 1
-        return sorted({self.joint_names[joint] for (_, joint), sources in count.items() if sources > 1})
+        return sorted({self.joint_names[k] for one in living for k in one.joints if self._of[one.row][k] is not one})
 
     def add(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
         """Take one sample of the joints `names`, stamp in ns.
@@ -215,8 +212,10 @@ class Timeline:
         source.past = 0
         source.stamps.append(stamp)
         source.values.append(given)
-        if source.foreign:
-            self._take_over(source, stamp)
+        if any(not other.stamps or (stamp - other.stamps[-1]) * NS > GIVEN_UP for other in source.rivals):
+            self.gaps += 1
+            self.reset()
+            return
         if self.period is None and source is self._needed[0] and len(source.stamps) >= self._learn:
             self.period = sample_period((np.array(source.stamps) - source.stamps[0]) * NS)
 
@@ -288,29 +287,11 @@ class Timeline:
         joints, columns = map(list, zip(*pairs, strict=True))
         source = self._sources[key] = _Source(row, joints, columns, names, self._plausible[self.quantities[row]])
         for joint in joints:
-            self._of[row][joint] = self._of[row][joint] or source
-        self._settle()
-        return source
-
-    def _settle(self) -> None:
-        """Note which sources are needed now; the grid begins anew when they change."""
-        needed = list(dict.fromkeys(source for row in self._of for source in row if source is not None))
+            other = self._of[row][joint] = self._of[row][joint] or source
+            if other is not source:
+                source.rivals.append(other)
+        needed = list(dict.fromkeys(one for own in self._of for one in own if one is not None))
         if needed != self._needed:
             self._needed, self._next = needed, None
-        self._whole = all(source is not None for row in self._of for source in row)
-        for source in filter(None, self._sources.values()):
-            source.foreign = [int(k) for k in source.joints if self._of[source.row][k] is not source]
-
-    def _take_over(self, source: _Source, stamp: int) -> None:
-        """Give the source those of its joints whose own source has been silent."""
-        row = self._of[source.row]
-        lost = [
-            k
-            for k in source.foreign
-            if not (other := row[k]) or not other.stamps or (stamp - other.stamps[-1]) * NS > GIVEN_UP
-        ]
-        if lost:
-            for k in lost:
-                row[k] = source
-            self.gaps += 1
-            self._settle()
+        self._whole = all(one is not None for own in self._of for one in own)
+        return source

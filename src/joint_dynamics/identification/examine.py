@@ -26,20 +26,13 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.identify import identify
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.signals import faults
-from joint_dynamics.identification.reliability.thresholds import TRAVEL
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.recording import Recording, with_short_names
-from joint_dynamics.recording.plausibility import constant_efforts
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import joint_unit
 
-#: Correlation from which torque and current of a joint are one signal at some scale.
-ONE_SIGNAL = 0.9999
-ONE_WAY = 0.02  # share of its way that a joint goes back at most, to count as moving in one direction
-BLOCKS = 200  # of a recording, between which directions are compared
-#: °C: temperatures that change by less tell nothing of friction's dependence on them.
-TEMPERATURE_SPAN = 3.0
+TEMPERATURE_SPAN = 3.0  # °C, smaller changes show nothing of friction over temperature
 
 
 @dataclass(frozen=True)
@@ -110,7 +103,13 @@ def examine(model: RobotModel, recording: Recording, settings: IdentificationSet
         unable.append(f'dynamics of the robot: {error}')
     able: list[str] = []
     if result is not None:
-        _dynamics(result, able, unable)
+        names, poor = result.names, result.poorly_determined
+        able.append(
+            f'{len(names) - len(poor)} of {len(names)} base parameters of bodies, rotors and friction'
+            f' (condition number {result.solution.condition_number:.3g})'
+        )
+        if poor and not unable:
+            unable.append(f'not separated by this motion: {", ".join(poor)}')
     _joint_models(recording, able, unable)
     own = {with_short_names(f'{recording.name}: {note}', [recording.name]) for note in recording.notes}
     notes = [] if result is None else [note for note in result.notes if note not in own]
@@ -142,16 +141,6 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
         )
 
 
-def _dynamics(result: IdentificationResult, able: list[str], unable: list[str]) -> None:
-    names, poor = result.names, result.poorly_determined
-    able.append(
-        f'{len(names) - len(poor)} of {len(names)} base parameters of bodies, rotors and friction'
-        f' (condition number {result.solution.condition_number:.3g})'
-    )
-    if poor and not any(reason.code == 'excitation' for reason in result.reasons):
-        unable.append(f'not separated by this motion: {", ".join(poor)}')
-
-
 def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> None:
     if recording.theta is None:
         unable.append('stiffness, kinematic error, backlash: expected motor positions, found none')
@@ -166,17 +155,6 @@ def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> N
         )
     else:
         able.append(f'friction over temperature (a joint warms by {span:.3g} °C)')
-    steps = np.diff(recording.q[:: max(1, recording.samples // BLOCKS)], axis=0)
-    forwards, backwards = np.maximum(steps, 0).sum(axis=0), np.maximum(-steps, 0).sum(axis=0)
-    one_way = [
-        name
-        for name, there, back in zip(recording.joint_names, forwards, backwards, strict=True)
-        if max(there, back) > TRAVEL and min(there, back) < ONE_WAY * max(there, back)
-    ]
-    if one_way:
-        unable.append(
-            f'Coulomb friction separate from an offset, for joints that move one way only: {", ".join(one_way)}'
-        )
 
 
 def _outside(recording: Recording, model: RobotModel) -> Iterator[str]:
@@ -196,12 +174,3 @@ def _oddities(recording: Recording) -> Iterator[str]:
         yield 'no measured speeds: a wrong unit of the time stamps is harder to detect'
     if recording.tau is None and recording.current is None:
         yield 'neither torque nor current: nothing can be identified'
-    if recording.tau is None or recording.current is None:
-        return
-    for j, name in enumerate(recording.joint_names):
-        tau, current = recording.tau[:, j], recording.current[:, j]
-        if constant_efforts(tau[:, None]).any() or constant_efforts(current[:, None]).any():
-            continue
-        if abs(np.corrcoef(tau, current)[0, 1]) > ONE_SIGNAL:
-            ratio = float((tau - tau.mean()) @ (current - current.mean()) / np.sum((current - current.mean()) ** 2))
-            yield f'the torque of {name} is {ratio:.4g} times its current: computed by a drive gain, not measured'

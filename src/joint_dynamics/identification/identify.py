@@ -36,16 +36,14 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.recordings import PreparedRecordings, locked_as_recorded, of_torques
-from joint_dynamics.identification.regression.diagnostics import leverage
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.signals import with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
-from joint_dynamics.identification.resting import resting_summary
 from joint_dynamics.identification.result import IdentificationResult
-from joint_dynamics.identification.validate import validation_fit
+from joint_dynamics.identification.validate import resting_summary, validation_fit
 from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
 
@@ -207,7 +205,6 @@ def identify(
         drive_gain_deviation=converted.drive_gain_deviation,
         drive_gains=converted.drive_gains,
         payload=payload,
-        diagnostics={'leverage': leverage(problem, solution)},
         checks=judged.summary,
     )
     return replace(result, description=with_provenance(result))

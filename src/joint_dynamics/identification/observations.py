@@ -167,7 +167,7 @@ class Observation:
     tau
         torque, unfiltered; temperature [°C] or None; time [s].
     decimator
-        the parallel filter, None when the samples are taken as they are.
+        the parallel filter.
     measured
         (joints,) bool, whose torque was recorded; the rows of the others are left out.
     """
@@ -182,13 +182,13 @@ class Observation:
     ddtheta: FloatArray
     tau: FloatArray
     temperature: FloatArray | None
-    decimator: ParallelDecimator | None
+    decimator: ParallelDecimator
     measured: BoolArray
 
     @property
     def kept(self) -> IntArray:
         """Indices of the samples that count."""
-        return np.arange(len(self.time)) if self.decimator is None else self.decimator.kept
+        return self.decimator.kept
 
     @property
     def motor(self) -> dict[str, FloatArray | None]:
@@ -198,7 +198,7 @@ class Observation:
 
     def at_kept(self, x: FloatArray) -> FloatArray:
         """Return a signal x (samples, …) behind the parallel filter at the samples that count, (K, …)."""
-        return x if self.decimator is None else self.decimator.apply(x)
+        return self.decimator.apply(x)
 
 
 def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, float] | None = None) -> Observation:
@@ -236,14 +236,12 @@ def torque_noise(observations: Sequence[Observation]) -> FloatArray:
     """Return the noise of each torque behind the parallel filter (rms), (n,) [N·m].
 
     Noise is taken to be white. Its density is the median of the periodogram above the band, which no resonance moves,
-    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero without a
-    filter, or with nothing above its band.
+    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero with nothing
+    above the band.
     """
     power, samples = np.zeros(observations[0].tau.shape[1]), 0
     for part in observations:
         samples += len(part.time)
-        if part.decimator is None:
-            continue
         length, rate = len(part.time), (len(part.time) - 1) / float(part.time[-1] - part.time[0])
         line = np.linalg.qr(np.stack([np.ones(length), np.arange(length)], axis=1))[0]
         window = np.hanning(length)[:, None]
@@ -275,7 +273,7 @@ def find_rest(observation: Observation, speed: float = REST_SPEED) -> Rest:
 
 
 def rest_intervals(at_rest: BoolArray) -> list[slice]:
-    """Return the stays of one joint: runs of samples (K,) at rest."""
+    """Return the runs of true values (K,), such as the stays of one joint."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_rest, [False]]).astype(int)))
     return [slice(start, end) for start, end in edges.reshape(-1, 2)]
 
@@ -286,7 +284,7 @@ def stays(observation: Observation, speed: float) -> BoolArray:
     A pause shorter than half a period of the parallel filter is a reversal.
     """
     still = np.abs(observation.dtheta) < speed
-    if observation.decimator is not None and still.any():
+    if still.any():
         rate = (len(observation.time) - 1) / float(observation.time[-1] - observation.time[0])
         shortest = 0.5 * rate / observation.decimator.cutoff
         for column in still.T:

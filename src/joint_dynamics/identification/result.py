@@ -38,7 +38,7 @@ from joint_dynamics.identification.reliability.verdict import Reason, headline, 
 from joint_dynamics.identification.validate import predict_torque
 from joint_dynamics.recording import Recording
 
-ENTRIES = ('drive_gain_deviation', 'drive_gains', 'payload', 'validity', 'resting', 'diagnostics')
+ENTRIES = ('drive_gain_deviation', 'drive_gains', 'payload', 'validity', 'resting')
 """Fields that are entries of summary.json by the same name."""
 
 
@@ -83,8 +83,6 @@ class IdentificationResult:
         {value, assumed} of currents.
     drive_gains, payload
         as identified, None: not asked for.
-    diagnostics
-        of the residuals.
     checks
         delay, torque scales, differences between recordings and the like, entries of summary.json.
     """
@@ -109,7 +107,6 @@ class IdentificationResult:
     drive_gain_deviation: dict[str, Any] | None = None
     drive_gains: dict[str, Any] | None = None
     payload: dict[str, Any] | None = None
-    diagnostics: dict[str, Any] | None = None
     checks: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -27,16 +27,13 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
-from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
 from joint_dynamics.identification.recordings import locked_as_recorded, without_torque_of
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, relative
+from joint_dynamics.identification.regression.residuals import Fit, FullRate, relative
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
-from joint_dynamics.identification.resting import rest_torque, resting_summary
 from joint_dynamics.recording import Recording, with_short_names
 
 
@@ -52,7 +49,7 @@ def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
 def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> tuple[FloatArray, FloatArray | None]:
     """Return the predicted torque and the Coulomb level at rest, both (samples, n) [N·m].
 
-    At rest the prediction is the rest torque (`resting`). In motion the level is 0. If no joint rests, it is None.
+    At rest the prediction is the rest torque (`rest_torque`). In motion the level is 0. If no joint rests, it is None.
     """
     predicted = predicted_torque(arm, observation)
     still = stays(observation, rest_speed)
@@ -60,6 +57,35 @@ def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> t
         return predicted, None
     resting, level = rest_torque(arm, observation)
     return np.where(still, resting, predicted), np.where(still, level, 0.0)
+
+
+def rest_torque(arm: Arm, observation: Observation) -> tuple[FloatArray, FloatArray]:
+    """Return τ_0 and F (samples, n) [N·m] at the full rate: mean and half difference of the torque at H = ±1."""
+    o = observation
+    load = arm.link_torque(o.q, o.dq, o.ddq)
+    high, low = (
+        arm.drive_torque(np.full(load.shape, H), o.q, o.dtheta, o.ddtheta, load, o.temperature) for H in (1.0, -1.0)
+    )
+    return load + 0.5 * (high + low), 0.5 * np.abs(high - low)
+
+
+def resting_summary(fits: Sequence[Fit]) -> dict[str, Any]:
+    """Return the entry `resting` of summary.json: samples at rest, the share within their band [%], its mean [N·m]."""
+    names = fits[0].joint_names
+    at_rest = np.concatenate([fit.resting for fit in fits])
+    band = np.concatenate([fit.band_of_rest for fit in fits])
+    within = at_rest & (np.abs(np.concatenate([fit.residual for fit in fits])) <= band)
+    count = at_rest.sum(axis=0)
+
+    def by_joint(sums: FloatArray) -> dict[str, float | None]:
+        return {name: float(s / c) if c else None for name, s, c in zip(names, sums, count, strict=True)}
+
+    overall = 100.0 * float(within.sum() / count.sum()) if count.any() else None
+    return {
+        'samples': int(count.sum()),
+        'within_percent': by_joint(100.0 * within.sum(axis=0)) | {'overall': overall},
+        'half_width': by_joint(np.where(at_rest, band, 0.0).sum(axis=0)),
+    }
 
 
 def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
@@ -85,7 +111,7 @@ def validation_fit(arm: Arm, observation: Observation, settings: IdentificationS
         settings.moving_speed,
         raw,
         FullRate(observation.time, observation.tau, predicted, observation.dq, band, observation.q),
-        band_of(observation),
+        float(observation.decimator.cutoff),
         sliding,
         at_rest,
         tuple(np.array(arm.joint_names)[~observation.measured].tolist()),
@@ -140,13 +166,12 @@ def judge_description(
     notes = [f'{part.name}: {text}' for part in observations for text in beyond_validity(arm, part)]
     if arm.robot.without_torque:
         notes.append(f'not judged, no torque model in the description: {", ".join(arm.robot.without_torque)}')
-    problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     provenance = description.document.get('provenance', {})
     percent = provenance.get('moving_residual_percent')
     contradictory = [
         reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
     ]
-    predicted = judge_prediction(fits, percent, payload_changes(problem, fits))
+    predicted = judge_prediction(fits, percent)
     description_reasons = []
     if not provenance.get('believable', True):
         why = provenance.get('reasons') or ['its identification was judged unreliable']

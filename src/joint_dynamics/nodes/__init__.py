@@ -13,3 +13,28 @@
 # limitations under the License.
 
 """ROS 2 nodes: parameters, topics, services, lifecycle; no mathematics. Only this package imports rclpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def _trajectories_to(controller: str) -> dict[str, str]:
+    return {
+        '~/joint_trajectory': f'{{{controller}}}/joint_trajectory',
+        '~/follow_joint_trajectory': f'{{{controller}}}/follow_joint_trajectory',
+        'controller_state': f'{{{controller}}}/controller_state',
+    }
+
+
+WIRING: Mapping[str, Mapping[str, str]] = {
+    'excitation': _trajectories_to('initial_joint_controller'),
+    'identifier': {'motion_status': 'excitation/status'},
+    'estimator': {'dynamics_description': 'identifier/dynamics_description'},
+    'feedforward': {
+        'dynamics_description': 'identifier/dynamics_description',
+        **_trajectories_to('effort_trajectory_controller'),
+        'friction_parameters': 'estimator/friction_parameters',
+    },
+}
+"""Remappings of each node that is launched beside a robot; in braces, the launch argument that names a controller."""

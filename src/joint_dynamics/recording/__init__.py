@@ -15,7 +15,6 @@
 """One Recording of aligned arrays, from rosbag2, CSV or live topics."""
 
 from joint_dynamics.recording.bag_writer import BagWriter
-from joint_dynamics.recording.encoder_step import encoder_step
 from joint_dynamics.recording.inputs import QUANTITIES
 from joint_dynamics.recording.load import new_recording, short_name, with_short_names
 from joint_dynamics.recording.periods import Repetition, average_periods, find_repetition
@@ -33,7 +32,6 @@ __all__ = [
     'RecordingSettings',
     'Repetition',
     'average_periods',
-    'encoder_step',
     'find_repetition',
     'load_pieces',
     'load_recording',

@@ -12,88 +12,34 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From samples to the arrays of a recording: one source per signal, one grid, on the joint side, checked."""
+"""From samples to the arrays of a recording: one source per signal, one grid, on the joint side, checked.
+
+Gaps that are too long to be bridged divide a recording into pieces, where the caller wants that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.common_grid import Aligner, make_grid
-from joint_dynamics.recording.conversions import Corrections, MotorSide
-from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, POSITIONS, TORQUES
-from joint_dynamics.recording.plausibility import check_signals
-from joint_dynamics.recording.publishers import last_of_each_stamp, refuse_several_publishers
+from joint_dynamics.recording.common_grid import Aligner, Gap, Window, make_grid
+from joint_dynamics.recording.conversions import EFFORTS, Corrections, MotorSide
+from joint_dynamics.recording.inputs import SLOW
+from joint_dynamics.recording.plausibility import NEEDS_EFFORT, POSITION, check_signals
 from joint_dynamics.recording.samples import Samples, Table
+from joint_dynamics.recording.sources import Gathered, gather, refuse_several_publishers
 
 #: Motor-side quantity -> the array of the Recording it becomes.
 REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torque': 'tau'}
-Window = tuple[float | None, float | None]
+SHORTEST = 2.5  # s, shortest piece that is used: of a shorter one the filters of an identification leave little
 
 
-#: Speeds in a JointState that may be there for some joints only; they are left out then.
-OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
-
-
-@dataclass(frozen=True)
-class Gathered:
-    """The joints, the tables of each quantity with each joint and each stamp once, and notes on omissions.
-
-    received: the same tables with all samples; others: tables with positions of further joints.
-    """
-
-    joints: tuple[str, ...]
-    quantities: Mapping[str, Sequence[Table]]
-    notes: Sequence[str]
-    received: Sequence[Table] = ()
-    others: Sequence[Table] = ()
-
-    @property
-    def tables(self) -> list[Table]:
-        """All of them."""
-        return [table for members in self.quantities.values() for table in members]
-
-
-def gather(
-    tables: Sequence[Table], joint_names: tuple[str, ...] | None, replacing: Collection[str], name: str
-) -> Gathered:
-    """Return each quantity of each joint from one source.
-
-    Parameters
-    ----------
-    tables
-        of all sources, with positions of at least one joint.
-    joint_names
-        the requested joints, in their order; None: those of the link-side positions, in order of appearance.
-    replacing
-        sources that replace the others for their joints.
-    name
-        of the recording, in messages.
-
-    Raises
-    ------
-    JointDynamicsError
-        Where a requested joint has no position, or a quantity has two sources for a joint or none for some joints.
-    """
-    joints = _joints(tables, joint_names, name)
-    merged: dict[str, list[Table]] = {}
-    for quantity in dict.fromkeys(table.quantity for table in tables):
-        members = _one_source_each([table for table in tables if table.quantity == quantity], joints, replacing, name)
-        if members:
-            merged[quantity] = members
-    notes = _leave_out(merged, joints, name)
-    received = [table for members in merged.values() for table in members]
-    once = {quantity: list(map(last_of_each_stamp, members)) for quantity, members in merged.items()}
-    others = [table for table in tables if table.quantity == 'q' and not set(table.names) <= set(joints)]
-    return Gathered(joints, once, notes, received, others)
-
-
-def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
+def align(samples: Samples, name: str, window: Window, in_pieces: bool = False) -> list[dict[str, Any]]:
     """Return everything in `samples` on one grid, as the fields of a `Recording` by name.
 
     Parameters
@@ -104,62 +50,61 @@ def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
         of the recording.
     window
         (t0, t1) [s from the start], t1 excluded, None for an open end. Defects outside it are ignored.
+    in_pieces
+        return a recording for each piece between gaps that are too long to be bridged, named `name@t0:t1`; the notes of
+        the first one list the omissions. Without such a gap there is one piece, that of the whole.
 
     Raises
     ------
     JointDynamicsError
-        For samples that cannot be used.
+        For samples that cannot be used, and where too much would be left out.
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
-    fields = fields_on(samples, gathered, make_grid(gathered.tables, samples, name, window))
-    return noted(fields, after=samples.notes)
+    whole = make_grid(gathered.tables, samples.settings, name, window)
+    grids, notes = [whole], list[str]()
+    if in_pieces and (gaps := _gaps(whole, gathered.tables)):
+        pieces, notes = _between(whole, gaps)
+        moving = [piece for piece in pieces if _moves(gathered.tables, whole, piece)] or pieces
+        notes += [f'left out, nothing moves: {t0:.6g} to {t1:.6g} s' for t0, t1 in pieces if (t0, t1) not in moving]
+        name = name if window == (None, None) else name.rpartition('@')[0] or name
+        grids = [
+            make_grid(gathered.tables, samples.settings, f'{name}@{t0:.6g}:{t1:.6g}', (t0, t1)) for t0, t1 in moving
+        ]
+    aligned = [_fields(samples, gathered, grid) for grid in grids]
+    aligned[0]['notes'] = [*notes, *aligned[0]['notes'], *samples.notes]
+    return aligned
 
 
-def noted(fields: dict[str, Any], before: Sequence[str] = (), after: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the fields of a recording with further notes before and after its own."""
-    return {**fields, 'notes': (*before, *fields['notes'], *after)}
-
-
-def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, Any]:
+def _fields(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, Any]:
     """Return everything that was gathered on the grid, as the fields of a `Recording` by name, checked."""
-    joints, notes = gathered.joints, list(gathered.notes)
+    joints, settings, name = gathered.joints, samples.settings, aligner.name
     begin, end = (aligner.origin + round(at * 1e9) for at in (aligner.grid[0], aligner.grid[-1]))
     for table in gathered.received:
-        refuse_several_publishers(table, begin, end, aligner.name)
+        refuse_several_publishers(table, begin, end, name)
     arrays: dict[str, FloatArray] = {}
-    duplicates = []
-    for quantity, members in gathered.quantities.items():
-        array = np.full((aligner.grid.size, len(joints)), np.nan)
-        for table in members:
-            array[:, [joints.index(joint) for joint in table.names]] = aligner.align(table)
-            if table.duplicates:
-                other = f', {table.differing} of them with other values' if table.differing else ''
-                duplicates.append(
-                    f'{table.duplicates} duplicate stamps of {quantity} on {table.source}{other}: the last sample of '
-                    'each kept'
-                )
-        arrays[quantity] = array
-    notes += _reflect(arrays, samples.settings.motor_side, joints)
+    for table in gathered.tables:
+        array = arrays.setdefault(table.quantity, np.full((aligner.grid.size, len(joints)), np.nan))
+        array[:, [joints.index(joint) for joint in table.names]] = aligner.align(table)
+    notes = [*aligner.report(), *gathered.notes, *_reflect(arrays, settings.motor_side, joints)]
     time = aligner.grid - aligner.grid[0]
-    corrections = samples.settings.stated()
-    arrays = samples.settings.correct(joints, time, arrays)
-    unmeasured = _without_torque(arrays, joints, samples.settings.without_torque, aligner.name)
-    arrays, odd = check_signals(aligner.name, joints, time, arrays, samples.settings.implausible, unmeasured)
-    notes = [*aligner.report(), *duplicates, *notes, *odd]
-    if unmeasured:
-        notes.append(f'no torque of {", ".join(unmeasured)}: only their motion is used')
-    if corrections:
-        notes.append(f'corrected: {", ".join(corrections)}')
-    if samples.settings.without_gravity:
+    corrections = settings.stated()
+    arrays = settings.correct(joints, time, arrays)
+    unmeasured = _without_torque(arrays, joints, settings.without_torque, name)
+    limits = samples.limits if samples.joint_names else None
+    arrays, odd = check_signals(name, joints, aligner.grid, arrays, settings.implausible, unmeasured, limits)
+    notes += odd
+    notes += [f'no torque of {", ".join(unmeasured)}: only their motion is used'] if unmeasured else []
+    notes += [f'corrected: {", ".join(corrections)}'] if corrections else []
+    if settings.without_gravity:
         if 'current' in arrays:
             raise JointDynamicsError(
-                f'{aligner.name}: expected torque without gravity or motor currents, found both (effort: none, or one '
-                'topic less, leaves one out)'
+                f'{name}: expected torque without gravity or motor currents, found both (effort: none, or one topic '
+                'less, leaves one out)'
             )
         corrections['torque_without_gravity'] = True
-    by = {'corrections': Corrections(**corrections)}
-    standing = {'others': _extent(gathered, begin, end), 'without_torque': unmeasured}
-    return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by, **standing}
+    fields = {'name': name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes}
+    others = _extent(gathered, begin, end)
+    return {**fields, 'corrections': Corrections(**corrections), 'others': others, 'without_torque': unmeasured}
 
 
 def _without_torque(
@@ -171,8 +116,8 @@ def _without_torque(
         raise JointDynamicsError(
             f'recording.without_torque: expected joints of the recording ({", ".join(joints)}), found {strange[0]!r}'
         )
+    efforts = [arrays[quantity] for quantity in EFFORTS if quantity in arrays]
     silent = np.isin(joints, stated)
-    efforts = [arrays[quantity] for quantity in ('tau', 'current') if quantity in arrays]
     for values in efforts:
         silent |= np.isnan(values).all(axis=0)
     for values in efforts:
@@ -196,112 +141,75 @@ def _extent(gathered: Gathered, begin: int, end: int) -> dict[str, tuple[float, 
 
 def _reflect(arrays: dict[str, FloatArray], side: MotorSide, joints: Sequence[str]) -> list[str]:
     """Bring motor-side signals to the joint side; without a link side, a rigid transmission gives q = θ, noted."""
-    for motor, quantity in REFLECTED.items():
+    reflections = (side.position, side.velocity, side.torque)
+    for (motor, quantity), reflect in zip(REFLECTED.items(), reflections, strict=True):
         if motor in arrays:
             if quantity in arrays:
                 raise JointDynamicsError(
                     f'{quantity}: expected one input, found it on the link side and on the motor side '
                     '(effort: none for one of them)'
                 )
-            reflect = {'theta': side.position, 'dtheta': side.velocity, 'tau': side.torque}[quantity]
             arrays[quantity] = reflect(arrays.pop(motor), joints)
-    if 'q' not in arrays:
-        arrays['q'] = arrays['theta']
-        if 'dq' not in arrays and 'dtheta' in arrays:
-            arrays['dq'] = arrays['dtheta']
-        return ['no link-side positions: q is the reflected motor angle (rigid transmission)']
-    return []
+    if 'q' in arrays:
+        return []
+    arrays['q'] = arrays['theta']
+    if 'dq' not in arrays and 'dtheta' in arrays:
+        arrays['dq'] = arrays['dtheta']
+    return ['no link-side positions: q is the reflected motor angle (rigid transmission)']
 
 
-def _joints(tables: Sequence[Table], joint_names: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
-    """Return the joints wanted, or all there are; raise when none or not all of the wanted ones have a position."""
-    leading = next(quantity for quantity in POSITIONS if any(table.quantity == quantity for table in tables))
-    positions = [table for table in tables if table.quantity == leading]
-    there = tuple(dict.fromkeys(joint for table in positions for joint in table.names))
-    missing = [joint for joint in joint_names or () if joint not in there]
-    if missing:
-        where = ', '.join(dict.fromkeys(table.source for table in positions))
+def _moves(tables: Sequence[Table], aligner: Aligner, window: tuple[float, float]) -> bool:
+    """Whether a position leaves its place within the window, s, by more than `NEEDS_EFFORT`."""
+    for table in tables:
+        time = aligner.time(table)
+        values = table.values[(window[0] <= time) & (time < window[1])]
+        if table.quantity in POSITION and values.size and not np.ptp(values, axis=0).max() <= NEEDS_EFFORT:
+            return True
+    return False
+
+
+def _gaps(aligner: Aligner, tables: Sequence[Table]) -> list[Gap]:
+    """Return the gaps of all signals inside the grid that are too long to be bridged, in order of time.
+
+    Where NaN may be interpolated, each joint has gaps of its own.
+    """
+    gaps = []
+    for table in tables:
+        time = aligner.time(table)
+        finite = np.isfinite(table.values)
+        by_joint = aligner.settings.nan == 'interpolate' and not finite.all()
+        for known in finite.T if by_joint else (np.ones(time.size, dtype=bool),):
+            gaps += aligner.gaps(table, time[known]) if table.quantity not in SLOW else []
+    inside = [gap for gap in gaps if gap.stop > aligner.grid[0] and gap.start < aligner.grid[-1]]
+    return sorted(inside, key=lambda gap: (gap.start, gap.stop))
+
+
+def _between(aligner: Aligner, gaps: Sequence[Gap]) -> tuple[list[tuple[float, float]], list[str]]:
+    """Return the windows (t0, t1) s between gaps, and a note, in a list.
+
+    A piece begins a period after the sample behind a gap, so that no value of it is interpolated over the gap.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where more than `max_left_out` of the time, or all of it, lies in gaps and in pieces too short to be used.
+    """
+    settings = aligner.settings
+    begin, end = float(aligner.grid[0]), float(aligner.grid[-1]) + aligner.period
+    shortest = max(SHORTEST, settings.min_duration, settings.min_samples * aligner.period)
+    pieces, clear = [], begin
+    for gap in [*gaps, replace(gaps[-1], start=end)]:
+        if min(gap.start, end) - clear >= shortest:
+            pieces.append((clear, min(gap.start, end)))
+        clear = max(clear, gap.stop + aligner.period)
+    left_out = 1.0 - sum(t1 - t0 for t0, t1 in pieces) / (end - begin)
+    longest = max(gaps, key=lambda gap: gap.length)
+    limit = f'gaps longer than {aligner.max_gap(longest.table) * 1e3:.4g} ms (recording.max_gap)'
+    if not pieces or not left_out <= settings.max_left_out:
         raise JointDynamicsError(
-            f'{name}: expected joints {", ".join(joint_names or ())}; not found: {", ".join(missing)}; '
-            f'{where} has {", ".join(there)} (named differently? recording.names: {{theirs: ours}}; {NOT_OF_THE_ARM})'
+            f'{aligner.name}: expected no {limit}, or pieces of at least {shortest:g} s between them with '
+            f'{100 * (1 - settings.max_left_out):.3g} % of the time (recording.max_left_out), found '
+            f'{100 * (1 - left_out):.3g} %, and {longest} (a window PATH@t0:t1 leaves it out)'
         )
-    return joint_names or there
-
-
-def _one_source_each(tables: list[Table], joints: Sequence[str], replacing: Collection[str], name: str) -> list[Table]:
-    """Return tables in which each joint is once; raise when two sources give the same quantity of a joint."""
-    chosen: list[Table] = []
-    for source in sorted({table.source for table in tables}, key=lambda source: (source not in replacing, source)):
-        own = [joint for joint in joints if any(table.source == source and joint in table.names for table in tables)]
-        taken = {joint: table.source for table in chosen for joint in table.names}
-        twice = [joint for joint in own if joint in taken and taken[joint] not in replacing]
-        if twice:
-            raise JointDynamicsError(
-                f'{name}: {tables[0].quantity} of {", ".join(twice)}: expected one input, found '
-                f'{taken[twice[0]]} and {source} (effort: none, or joint_states: none, leaves one out)'
-            )
-        chosen += _merge(
-            [table for table in tables if table.source == source], [joint for joint in own if joint not in taken]
-        )
-    return chosen
-
-
-def _merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
-    """Return the tables of one quantity and source such that each joint is in one.
-
-    Rows of several publishers are put in order of time; joints that are not among `joint_names` are left out.
-    """
-    groups: dict[tuple[int, ...], list[str]] = {}
-    for joint in joint_names:
-        members = tuple(index for index, table in enumerate(tables) if joint in table.names)
-        if members:
-            groups.setdefault(members, []).append(joint)
-    merged = []
-    for members, joints in groups.items():
-        sources = [tables[index] for index in members]
-        if len(sources) == 1:
-            same = sources[0].names == tuple(joints)
-            columns = [sources[0].names.index(joint) for joint in joints]
-            merged.append(
-                sources[0] if same else replace(sources[0], names=tuple(joints), values=sources[0].values[:, columns])
-            )
-            continue
-        stamps = np.concatenate([source.stamps for source in sources])
-        values = np.concatenate(
-            [source.values[:, [source.names.index(joint) for joint in joints]] for source in sources]
-        )
-        order = np.argsort(stamps, kind='stable')
-        merged.append(replace(sources[0], names=tuple(joints), stamps=stamps[order], values=values[order]))
-    return merged
-
-
-def _leave_out(merged: dict[str, list[Table]], joints: Sequence[str], name: str) -> list[str]:
-    """Drop quantities without any number, and speeds that some joints lack.
-
-    Raise for other quantities that some joints lack, except torques.
-    """
-    notes = []
-    for quantity in set(TORQUES) & set(merged):
-        merged[quantity] = [one for table in merged[quantity] if (one := _measured(table)).names] or merged[quantity]
-    for quantity, members in list(merged.items()):
-        source = ', '.join(dict.fromkeys(table.source for table in members))
-        if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in members):
-            notes.append(f'{quantity} on {source} is nowhere a number: left out')
-            del merged[quantity]
-            continue
-        missing = [joint for joint in joints if not any(joint in table.names for table in members)]
-        if missing and quantity in OPTIONAL:
-            notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
-            del merged[quantity]
-        elif missing and quantity not in TORQUES:
-            raise JointDynamicsError(
-                f'{name}: expected {quantity} of every joint, found that {source} lacks {", ".join(missing)}'
-            )
-    return notes
-
-
-def _measured(table: Table) -> Table:
-    """Return the table without the joints whose values are nowhere a number."""
-    known = np.asarray(np.isfinite(table.values).any(axis=0))
-    names = tuple(name for name, there in zip(table.names, known, strict=True) if there)
-    return table if known.all() else replace(table, names=names, values=table.values[:, known])
+    lost = f'{left_out * (end - begin):.3g} s ({100 * left_out:.2g} %) left out'
+    return pieces, [f'used in {len(pieces)} pieces, because of {limit}: {longest}; {lost}']

@@ -21,9 +21,11 @@ The names follow `ros2 bag record`: FOLDER/FOLDER_0.mcap.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,15 @@ FLUSH_EVERY = 0.2  # s between two chunks; with the time to the next look a kill
 VERSION = 9  # of metadata.yaml
 
 
+@dataclass
+class _Written:
+    """Type, channel and number of messages of a topic."""
+
+    kind: str
+    channel: int
+    messages: int = 0
+
+
 class BagWriter:
     """Writes messages as a new rosbag2 folder.
 
@@ -48,8 +59,8 @@ class BagWriter:
     Raises
     ------
     JointDynamicsError
-        Where the folder cannot be written or exists. `write` and `flush` raise it once; nothing more is written then,
-        and the file is as if the process had been killed.
+        Where the folder cannot be written or exists. After an error of `write` or `flush` nothing more is written, and
+        the file is as if the process had been killed.
     """
 
     def __init__(self, folder: str | Path):
@@ -58,12 +69,8 @@ class BagWriter:
 
         self.folder = Path(folder)
         self.file = self.folder / f'{self.folder.name}_0.mcap'
-        self.error = ''
-        self._channels: dict[str, int] = {}
-        self._schemas: dict[str, int] = {}
-        self._topics: dict[str, tuple[str, int]] = {}
-        self._first: int | None = None
-        self._last = 0
+        self._topics: dict[str, _Written] = {}
+        self._received = [math.inf, 0]
         with self._writing():
             self._stream = self.file.open('xb')
             self._writer = Writer(self._stream)
@@ -76,23 +83,21 @@ class BagWriter:
 
         Raises JointDynamicsError for an unknown type.
         """
-        if self.error:
-            return
-        if topic not in self._channels:
-            self._add_topic(topic, kind)
+        if topic not in self._topics:
+            schema = self._writer.register_schema(kind, 'ros2msg', message_definition(kind).encode())
+            channel = self._writer.register_channel(topic, 'cdr', schema, {'offered_qos_profiles': ''})
+            self._topics[topic] = _Written(kind, channel)
         with self._writing():
-            self._writer.add_message(self._channels[topic], received, data, received)
-            self._topics[topic] = kind, self._topics[topic][1] + 1
-            self._first = received if self._first is None else min(self._first, received)
-            self._last = max(self._last, received)
+            self._writer.add_message(self._topics[topic].channel, received, data, received)
+        self._topics[topic].messages += 1
+        self._received = [min(self._received[0], received), max(self._received[1], received)]
         self.flush_when_due()
 
     def flush(self) -> None:
         """Pass all messages to the operating system, so that they survive the end of this process."""
-        if not self.error:
-            with self._writing():
-                self._writer.flush()
-            self._flushed = time.monotonic()
+        with self._writing():
+            self._writer.flush()
+        self._flushed = time.monotonic()
 
     def flush_when_due(self) -> None:
         """Call `flush` if the last one was more than FLUSH_EVERY ago.
@@ -110,48 +115,35 @@ class BagWriter:
         JointDynamicsError
             Where that fails; the data can then be read as an unfinished recording.
         """
-        try:
-            if not self.error:
-                with self._writing():
-                    self._writer.finish()
-                    self._stream.flush()
-                    os.fsync(self._stream.fileno())
-                    text = yaml.safe_dump(self._metadata(custom), sort_keys=False, allow_unicode=True)
-                    write_atomically(self.folder / 'metadata.yaml', text)
-        finally:
-            self.abandon()
+        with self._writing():
+            self._writer.finish()
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self._stream.close()
+        text = yaml.safe_dump(self._metadata(custom), sort_keys=False, allow_unicode=True)
+        write_atomically(self.folder / 'metadata.yaml', text)
 
     def abandon(self) -> None:
         """Close the file as it is, unfinished."""
-        self.error = self.error or 'closed'
         with contextlib.suppress(OSError):
             self._stream.close()
 
-    def _add_topic(self, topic: str, kind: str) -> None:
-        encoding, text = message_definition(kind)
-        if kind not in self._schemas:
-            self._schemas[kind] = self._writer.register_schema(kind, encoding, text.encode())
-        self._channels[topic] = self._writer.register_channel(
-            topic, 'cdr', self._schemas[kind], {'offered_qos_profiles': ''}
-        )
-        self._topics[topic] = kind, 0
-
     def _metadata(self, custom: Mapping[str, str]) -> dict[str, Any]:
-        count = sum(number for _, number in self._topics.values())
-        first = self._first or 0
-        start, duration = {'nanoseconds_since_epoch': first}, {'nanoseconds': self._last - first}
+        count = sum(written.messages for written in self._topics.values())
+        first, last = self._received if count else (0, 0)
+        start, duration = {'nanoseconds_since_epoch': first}, {'nanoseconds': last - first}
         topics = [
             {
                 'topic_metadata': {
                     'name': topic,
-                    'type': kind,
+                    'type': written.kind,
                     'serialization_format': 'cdr',
                     'offered_qos_profiles': [],
                     'type_description_hash': '',
                 },
-                'message_count': number,
+                'message_count': written.messages,
             }
-            for topic, (kind, number) in self._topics.items()
+            for topic, written in self._topics.items()
         ]
         return {
             'rosbag2_bagfile_information': {
@@ -181,6 +173,11 @@ class BagWriter:
     def _writing(self) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            self.error = f'{self.folder}: expected a recording that can be written, found: {error.strerror or error}'
-            raise JointDynamicsError(self.error) from None
+        # ValueError: the file was closed after an error
+        except (OSError, ValueError) as error:
+            if hasattr(self, '_stream'):
+                self.abandon()
+            found = getattr(error, 'strerror', None) or error
+            raise JointDynamicsError(
+                f'{self.folder}: expected a recording that can be written, found: {found}'
+            ) from None

@@ -15,8 +15,7 @@
 """Changes of signals as they are read: motor signals reflected to the joint side, and stated corrections.
 
 One drive per joint: θ = q_m / r, τ = r τ_m with the gear ratio r (negative where the motor turns the other way).
-Coupled drives, as joints 5 and 6 of a Stäubli TX40: q_m = R (θ − θ_0) and τ = T τ_m with constant matrices R and T = Rᵀ
-[G eq 24].
+Coupled drives, as joints 5 and 6 of a Stäubli TX40: q_m = R (θ − θ_0), τ = Rᵀ τ_m with a constant matrix R [G eq 24].
 
 `joint-dynamics doctor RECORDING --mend FILE` writes the corrections: signs, order, scales, zeros, time; without them
 nothing is changed.
@@ -28,7 +27,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +58,7 @@ class MotorSide(Settings):
     """
 
     SECTION = 'recording.motor_states'
+    GONE: ClassVar = {'torque_coupling': 'leave it out, joint torques are Rᵀ · motor torques (position_coupling R)'}
 
     gear_ratio: PerJoint = setting(
         1.0,
@@ -66,10 +66,10 @@ class MotorSide(Settings):
         check=_not_zero,
     )
     position_coupling: Sequence[Sequence[float]] | None = setting(
-        None, 'R (n × n), motor angles = R · joint angles, instead of a gear ratio', none='none', check=_square
-    )
-    torque_coupling: Sequence[Sequence[float]] | None = setting(
-        None, 'T (n × n), joint torques = T · motor torques', none='Rᵀ (power is kept)', check=_square
+        None,
+        'R (n × n), motor angles = R · joint angles, and joint torques = Rᵀ · motor torques; instead of a gear ratio',
+        none='none',
+        check=_square,
     )
     zero_offsets: PerJoint = setting(0.0, 'added to the reflected motor angle', 'rad')
 
@@ -83,39 +83,32 @@ class MotorSide(Settings):
     @property
     def coupled(self) -> bool:
         """Whether a matrix is used, which needs the motors of all joints."""
-        return self.position_coupling is not None or self.torque_coupling is not None
+        return self.position_coupling is not None
 
     def position(self, motor: Array, joint_names: Sequence[str]) -> Array:
         """Return θ, (N, n) rad, from motor angles (N, n) rad in the order of `joint_names`."""
-        return self.velocity(motor, joint_names) + per_joint(
-            self.zero_offsets, joint_names, 'recording.motor_states.zero_offsets', others=True
-        )
+        offsets = per_joint(self.zero_offsets, joint_names, 'recording.motor_states.zero_offsets', others=True)
+        return self.velocity(motor, joint_names) + offsets
 
     def velocity(self, motor: Array, joint_names: Sequence[str]) -> Array:
         """Return dθ/dt, (N, n) rad/s, from motor speeds (N, n) rad/s."""
-        matrix = self._matrix('position_coupling', joint_names)
-        return motor / self._ratio(joint_names) if matrix is None else np.linalg.solve(matrix, motor.T).T
+        coupling = self._coupling(joint_names)
+        return motor / coupling if coupling.ndim == 1 else np.linalg.solve(coupling, motor.T).T
 
     def torque(self, motor: Array, joint_names: Sequence[str]) -> Array:
         """Return the joint-side torque, (N, n) N·m, from motor torques (N, n) N·m."""
-        matrix = self._matrix('torque_coupling', joint_names)
-        if matrix is None:
-            transposed = self._matrix('position_coupling', joint_names)
-            matrix = None if transposed is None else transposed.T
-        return motor * self._ratio(joint_names) if matrix is None else motor @ matrix.T
+        coupling = self._coupling(joint_names)
+        return motor * coupling if coupling.ndim == 1 else motor @ coupling
 
-    def _ratio(self, joint_names: Sequence[str]) -> Array:
-        return per_joint(self.gear_ratio, joint_names, 'recording.motor_states.gear_ratio', others=True)
-
-    def _matrix(self, name: str, joint_names: Sequence[str]) -> Array | None:
-        value = getattr(self, name)
-        if value is None:
-            return None
+    def _coupling(self, joint_names: Sequence[str]) -> Array:
+        """Return the gear ratios (n,), or the matrix R (n, n)."""
+        if self.position_coupling is None:
+            return per_joint(self.gear_ratio, joint_names, 'recording.motor_states.gear_ratio', others=True)
         n = len(joint_names)
-        matrix = np.asarray(value, dtype=np.float64)
+        matrix = np.asarray(self.position_coupling, dtype=np.float64)
         if matrix.shape != (n, n) or not abs(np.linalg.det(matrix / np.abs(matrix).max())) >= 1e-12:
             raise JointDynamicsError(
-                f'recording.motor_states.{name}: expected a regular {n} x {n} matrix for the joints '
+                f'recording.motor_states.position_coupling: expected a regular {n} x {n} matrix for the joints '
                 f'{", ".join(joint_names)}, found {matrix.tolist()}'
             )
         return matrix

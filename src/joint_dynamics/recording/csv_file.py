@@ -21,7 +21,6 @@ speed, reflected to the joint), temp<k> (temperature) and load<k> (load torque).
 
 from __future__ import annotations
 
-import collections
 import csv
 import re
 import warnings
@@ -45,7 +44,6 @@ MAX_COLUMNS = 1000
 MAX_LINE = 1_000_000  # characters
 MAX_SECONDS = 1e8  # s, from the first to the last sample
 EXACT = '%.17g'  # 17 significant digits restore every float exactly
-INCOMPLETE = ': a signal needs a column for every joint, or no column at all'
 
 
 def read_csv(path: Path, samples: Samples) -> None:
@@ -60,7 +58,9 @@ def read_csv(path: Path, samples: Samples) -> None:
     """
     try:
         check_file(path, f'{path}', MAX_BYTES)
-        header = [name.strip() for name in next(csv.reader([next(_lines(path), '')]), [])]
+        _refuse_endless_lines(path)
+        with path.open(encoding='utf-8-sig', newline='') as file:
+            header = [name.strip() for name in next(csv.reader(file), [])]
         columns, unused = _columns(path, header, samples)
         data = _numbers(path, header)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -91,13 +91,11 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
     """
     numbered: dict[str, dict[int, int]] = {}
     unused: list[str] = []
-    seen: set[str] = set()
     if len(header) > MAX_COLUMNS:
         raise JointDynamicsError(f'{path}: expected at most {MAX_COLUMNS} columns, found {len(header)}')
     for index, name in enumerate(header):
         match = COLUMN_NAME.fullmatch(name)
-        seen.add(name)
-        if len(seen) <= index:
+        if name in header[:index]:
             raise JointDynamicsError(f'{path}: expected column {name} once, found it twice')
         if match and match[1] in QUANTITY_OF:
             numbered.setdefault(QUANTITY_OF[match[1]], {})[int(match[2])] = index
@@ -110,17 +108,25 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
     numbers = range(first, first + n)
     for quantity, places in numbered.items():
         if sorted(places) != list(numbers) and not (quantity in TORQUES and set(places) <= set(numbers)):
-            expected = f'{COLUMNS[quantity]}{numbers[0]} to {COLUMNS[quantity]}{numbers[-1]}'
+            column = COLUMNS[quantity]
             joints = f' (joints {", ".join(samples.joint_names)})' if samples.joint_names else ''
             raise JointDynamicsError(
-                f'{path}: expected columns {expected}{joints}, found '
-                f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
-                + (INCOMPLETE if quantity != 'q' else f' ({NOT_OF_THE_ARM})' * (len(places) < n))
+                f'{path}: expected columns {column}{numbers[0]} to {column}{numbers[-1]}{joints}, found '
+                f'{", ".join(f"{column}{k}" for k in sorted(places))} ({NOT_OF_THE_ARM})'
             )
     columns = {
         quantity: {j: places[k] for j, k in enumerate(numbers) if k in places} for quantity, places in numbered.items()
     }
     return columns, tuple(unused)
+
+
+def _refuse_endless_lines(path: Path) -> None:
+    """Raise JointDynamicsError for a line of `MAX_LINE` bytes, which would be read into memory, and for zero bytes."""
+    with path.open('rb') as file:
+        while line := file.read(MAX_LINE):
+            if b'\0' in line or (len(line) == MAX_LINE and b'\n' not in line):
+                found = 'zero bytes (an incompletely written file?)' if b'\0' in line else 'a longer one'
+                raise JointDynamicsError(f'{path}: expected lines of text of less than {MAX_LINE} bytes, found {found}')
 
 
 def _numbers(path: Path, header: list[str]) -> FloatArray:
@@ -129,53 +135,27 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
         with warnings.catch_warnings():
             # The caller refuses a file without rows; numpy's warning would repeat it.
             warnings.simplefilter('ignore', UserWarning)
-            _refuse_long_lines(path)
             name = str(path.absolute())
             data = np.loadtxt(name, delimiter=',', skiprows=1, ndmin=2, comments=None, encoding='utf-8-sig')
         if data.size == 0 or data.shape[1] == len(header):
             return data
-    except JointDynamicsError:
-        raise
     except ValueError:
         pass
     # Slower than numpy, but accepts empty fields and reports the line of a wrong row.
     return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
 
 
-def _refuse_long_lines(path: Path) -> None:
-    """Raise JointDynamicsError for a line of `MAX_LINE` characters or more; numpy would read it into memory."""
-    with path.open('rb') as file:
-        while chunk := file.read(MAX_LINE):
-            if b'\0' in chunk or (len(chunk) == MAX_LINE and b'\n' not in chunk):
-                # _lines finds the long line and raises the error.
-                collections.deque(_lines(path), maxlen=0)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines; raise JointDynamicsError for a line of `MAX_LINE` characters or more.
-
-    A file of zero bytes is one endless line. It is refused after `MAX_LINE` characters.
-    """
-    with path.open(encoding='utf-8-sig', newline='') as file:
-        while line := file.readline(MAX_LINE):
-            if len(line) == MAX_LINE or '\0' in line:
-                length = 'a longer one' if len(line) == MAX_LINE else 'zero bytes (an incompletely written file?)'
-                raise JointDynamicsError(
-                    f'{path}: expected lines of text of less than {MAX_LINE} characters, found {length}'
-                )
-            yield line
-
-
 def _rows(path: Path, header: list[str]) -> Iterator[list[float]]:
     """Yield the rows as numbers, an empty field as NaN; raise JointDynamicsError with the line of a wrong row."""
-    for line, row in enumerate(csv.reader(_lines(path)), start=1):
-        if line == 1 or not row:
-            continue
-        if len(row) != len(header):
-            raise JointDynamicsError(f'{path}: expected {len(header)} fields in line {line}, found {len(row)}')
-        try:
-            yield [number(field) if field.strip() else np.nan for field in row]
-        except ValueError as error:
-            raise JointDynamicsError(
-                f'{path}: expected numbers in the columns of the header, found in line {line}: {str(error)[:100]}'
-            ) from None
+    with path.open(encoding='utf-8-sig', newline='') as file:
+        for line, row in enumerate(csv.reader(file), start=1):
+            if line == 1 or not row:
+                continue
+            if len(row) != len(header):
+                raise JointDynamicsError(f'{path}: expected {len(header)} fields in line {line}, found {len(row)}')
+            try:
+                yield [number(field) if field.strip() else np.nan for field in row]
+            except ValueError as error:
+                raise JointDynamicsError(
+                    f'{path}: expected numbers in the columns of the header, found in line {line}: {str(error)[:100]}'
+                ) from None

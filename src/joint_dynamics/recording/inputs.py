@@ -173,7 +173,7 @@ class ArrayInput(Input):
 
     kind = FLOAT64_MULTI_ARRAY
     quantity: str
-    joints: tuple[str, ...]
+    joints: Sequence[str]
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -203,20 +203,17 @@ class DynamicJointStateInput(Input):
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield one sample per quantity, of the joints that have it."""
-        lengths = [
-            (len(message.joint_names), len(message.interface_values)),
-            *((len(item.interface_names), len(item.values)) for item in message.interface_values),
-        ]
-        if any(names != values for names, values in lengths):
+        try:
+            pairs = [
+                (joint, interface, value)
+                for joint, item in zip(message.joint_names, message.interface_values, strict=True)
+                for interface, value in zip(item.interface_names, item.values, strict=True)
+            ]
+        except ValueError:
             raise JointDynamicsError(
-                f'{topic}: expected as many values as names in a DynamicJointState, found '
-                f'{", ".join(f"{names} names and {values} values" for names, values in lengths)}'
-            )
-        pairs = [
-            (joint, interface, value)
-            for joint, item in zip(message.joint_names, message.interface_values, strict=True)
-            for interface, value in zip(item.interface_names, item.values, strict=True)
-        ]
+                f'{topic}: expected as many values as names in a DynamicJointState, found another number, of joints '
+                f'{", ".join(message.joint_names)}'
+            ) from None
         yield from _by_quantity(topic, self._stamp(message, received), pairs, self.interfaces)
 
 

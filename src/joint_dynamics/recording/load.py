@@ -19,23 +19,20 @@ In a folder of recordings, recording_1, recording_2, …, none is overwritten.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from joint_dynamics.documents import check_regular
+from joint_dynamics.documents import check_file, number
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.aligned import Window
 from joint_dynamics.recording.bag import read_bag
 from joint_dynamics.recording.bag_writer import BagWriter
+from joint_dynamics.recording.common_grid import Window
 from joint_dynamics.recording.csv_file import read_csv
 from joint_dynamics.recording.samples import Samples
-
-NUMBER = r'[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.'
-WINDOW = re.compile(rf'({NUMBER})?:({NUMBER})?')
 
 
 def read_samples(spec: str | Path, samples: Samples) -> Window:
@@ -52,17 +49,15 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
             f'{path}: expected a recording (a rosbag2 folder, a .mcap, .db3 or .csv file), found no such file'
         )
     for file in (each for each in path.iterdir() if not each.is_dir()) if path.is_dir() else (path,):
-        check_regular(file, str(file))
+        check_file(file, str(file))
     if path.is_dir() or path.suffix in ('.mcap', '.db3'):
         read_bag(path, samples)
     elif path.suffix.lower() == '.csv':
         read_csv(path, samples)
     else:
-        ending = path.suffix or 'without ending'
-        convert = f' of ROS 1; convert it: rosbags-convert --src {path} --dst {path.with_suffix("")}'
         raise JointDynamicsError(
-            f'{path}: expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file {ending}'
-            + convert * (path.suffix == '.bag')
+            f'{path}: expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file '
+            f'{path.suffix or "without ending"} (rosbags-convert converts a .bag of ROS 1)'
         )
     return window
 
@@ -73,26 +68,21 @@ def parse_spec(spec: str | Path) -> tuple[Path, Window]:
     Raises
     ------
     JointDynamicsError
-        When the text after the last '@' of an existing path is not a window.
+        When the text after the last '@' is not a window.
     """
-    path = Path(spec)
     text, mark, window = str(spec).rpartition('@')
-    if not mark or _exists(path):
-        return path, (None, None)
-    match = WINDOW.fullmatch(window.strip())
-    if match:
-        t0, t1 = (None if end is None else float(end) for end in match.groups())
-        if math.inf in (t0, t1):
-            raise JointDynamicsError(f'{text}: expected a window of finite times, found {window[:80]!r}')
-        if t0 is not None and t1 is not None and not t0 < t1:
-            raise JointDynamicsError(f'{spec}: expected a window t0:t1 that starts before it ends, found {t0:g}:{t1:g}')
-        return Path(text), (t0, t1)
-    if _exists(Path(text)):
+    if not mark or _exists(Path(spec)):
+        return Path(spec), (None, None)
+    try:
+        first, last = (number(end) if end.strip() else None for end in window.split(':'))
+    except ValueError:
+        first = last = math.nan
+    if not 0.0 <= (first or 0.0) < (math.inf if last is None else last) or last == math.inf:
         raise JointDynamicsError(
-            f'{spec}: expected a window t0:t1 after @, in seconds from the start (either may be left out), '
-            f'found {window!r}'
+            f'{spec}: expected a file, or after @ a window t0:t1 in seconds from the start, that starts before it ends'
+            f' (either may be left out), found {window[:80]!r}'
         )
-    return path, (None, None)
+    return Path(text), (first, last)
 
 
 def _exists(path: Path) -> bool:
@@ -133,23 +123,13 @@ def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
     folder = Path(folder).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        number = (
-            max([after, *(int(match[1]) for item in folder.iterdir() if (match := _NAME.fullmatch(item.name)))]) + 1
-        )
+        number = max([after, *(int(match[1]) for item in folder.iterdir() if (match := _NAME.fullmatch(item.name)))])
         while True:
-            path = folder / f'recording_{number}'
+            number += 1
             # whoever makes it has the number: another node may record here, too
-            try:
-                path.mkdir()
-            except FileExistsError:
-                number += 1
-            else:
-                break
-        try:
-            return number, BagWriter(path)
-        except JointDynamicsError:
-            shutil.rmtree(path, ignore_errors=True)
-            raise
+            with contextlib.suppress(FileExistsError):
+                (folder / f'recording_{number}').mkdir()
+                return number, BagWriter(folder / f'recording_{number}')
     except OSError as error:
         raise JointDynamicsError(
             f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}'

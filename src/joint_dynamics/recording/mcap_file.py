@@ -17,10 +17,9 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from joint_dynamics.errors import JointDynamicsError
 
@@ -43,8 +42,6 @@ class McapFile:
     ----------
     topics
         declared in the file, by name.
-    counts
-        number of messages by topic, from the file's statistics; empty without them.
     ended
         whether the file has its end.
     left_out
@@ -54,7 +51,6 @@ class McapFile:
     def __init__(self, path: Path):
         self.path = path
         self.topics: dict[str, Topic] = {}
-        self.counts: dict[str, int] = {}
         self.ended, self.left_out = False, 0
 
     def messages(self) -> Iterator[tuple[Topic, int, bytes]]:
@@ -66,7 +62,7 @@ class McapFile:
             For a file other than MCAP, and where a whole chunk has a wrong checksum or cannot be read.
         """
         # Imported here: half of the start-up time of the command line otherwise.
-        from mcap.records import Channel, Message, Schema, Statistics
+        from mcap.records import Channel, Message, Schema
 
         schemas: dict[int, Schema] = {}
         channels: dict[int, Topic] = {}
@@ -82,19 +78,17 @@ class McapFile:
                 topic = Topic(record.topic, schema.name, schema.encoding, schema.data.decode(errors='replace'))
                 channels[record.id] = topic
                 self.topics.setdefault(topic.name, topic)
-            elif isinstance(record, Statistics):
-                for number, count in record.channel_message_counts.items():
-                    name = channels[number].name if number in channels else ''
-                    self.counts[name] = self.counts.get(name, 0) + count
 
     def _records(self) -> Iterator[Any]:
         """Yield the records of the file, those of a chunk one by one."""
+        from mcap.exceptions import RecordLengthLimitExceeded
         from mcap.records import Chunk
         from mcap.stream_reader import CRCValidationError, StreamReader, breakup_chunk
 
+        size = self.path.stat().st_size
         with self.path.open('rb') as stream:
-            file = _Bounded(stream)
-            records = StreamReader(file, emit_chunks=True, record_size_limit=None).records  # type: ignore[arg-type]
+            # A length stated in the file asks for no more memory than the file has bytes.
+            records = StreamReader(stream, emit_chunks=True, record_size_limit=size).records
             while True:
                 whole = stream.tell()
                 try:
@@ -106,9 +100,9 @@ class McapFile:
                     raise self._damaged(str(error)) from None
                 # mcap and the decompressors have no common class for truncated and damaged content.
                 except Exception as error:
-                    if stream.tell() < file.size:
+                    if stream.tell() < size and not isinstance(error, RecordLengthLimitExceeded):
                         raise self._damaged(' '.join(str(error).split()) or type(error).__name__) from error
-                    self.left_out = file.size - whole
+                    self.left_out = size - whole
                     return
                 if record is None:
                     self.ended = True
@@ -117,18 +111,6 @@ class McapFile:
 
     def _damaged(self, reason: str) -> JointDynamicsError:
         return JointDynamicsError(f'expected an MCAP file, found {self.path.name} damaged: {reason}')
-
-
-class _Bounded:
-    """A file for mcap's reader; a length stated in the file asks for no more memory than the file has bytes left."""
-
-    def __init__(self, file: BinaryIO):
-        self._file = file
-        self.size = os.fstat(file.fileno()).st_size
-
-    def read(self, length: int) -> bytes:
-        """Return at most `length` bytes."""
-        return self._file.read(min(length, self.size - self._file.tell()))
 
 
 def _decompressed(chunk: Any) -> Any:

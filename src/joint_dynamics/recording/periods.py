@@ -113,18 +113,14 @@ def average_periods(recording: Recording, period: float) -> Recording:
         If there are fewer than two periods, or if the motion does not repeat: the rms difference of a joint's position
         between periods exceeds `TOLERANCE`.
     """
-    if not (np.isfinite(period) and period > 2 * recording.period):
-        raise JointDynamicsError(
-            f'{recording.name}: period: expected more than two samples ({2 * recording.period:.6g} s), found {period}'
-        )
-    count = round(period * recording.rate)
     # n samples span n − 1 sample periods (the 1), and the period is known to half a sample (the 0.5).
-    periods = int((recording.duration + 1.5 * recording.period) / period)
+    periods = int((recording.duration + 1.5 * recording.period) / period) if period > 2 * recording.period else 0
     if periods < 2:
         raise JointDynamicsError(
-            f'{recording.name}: expected at least 2 periods of {period:.6g} s, found '
-            f'{recording.duration + recording.period:.6g} s'
+            f'{recording.name}: period: expected more than two samples ({2 * recording.period:.6g} s) and at most half '
+            f'of the recording ({0.5 * (recording.duration + recording.period):.6g} s), found {period} s'
         )
+    count = round(period * recording.rate)
     grid = (np.arange(periods)[:, None] * period + np.arange(count) * (period / count)).ravel()
     time = recording.time - recording.time[0]
     arrays: dict[str, Any] = {}

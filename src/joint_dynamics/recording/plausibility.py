@@ -25,7 +25,6 @@ number is not visible. The bounds are far from anything that joints do, so that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -70,13 +69,8 @@ MOVES = 0.005  # rad, rms distance over WINDOW of a moving joint
 NEEDS_EFFORT = 0.01  # rad (m), distance beyond which a joint needs a changing torque
 
 
-@dataclass(frozen=True)
-class ImplausibleValue:
-    """One implausible value: column of its joint, time [s], description."""
-
-    column: int
-    time: float
-    what: str
+#: Column of a joint, and the fault of its worst value, with the time.
+Oddity = tuple[int, str]
 
 
 def constant_efforts(values: Array) -> BoolArray:
@@ -84,87 +78,72 @@ def constant_efforts(values: Array) -> BoolArray:
     return np.asarray(np.ptp(values, axis=0) <= np.maximum(NO_EFFORT, ROUNDING * np.abs(values).max(axis=0)))
 
 
-def bounds(
-    quantity: str, joints: Sequence[str], robot_joints: Sequence[str] | None = None, limits: JointLimits | None = None
-) -> Array:
-    """Return the largest plausible magnitude (n,) of `quantity` of these joints.
-
-    By the `limits` of `robot_joints`, otherwise for any arm.
-    """
-    greatest = np.full(len(joints), ANY_ARM[quantity])
-    if limits is None or robot_joints is None:
+def bounds(quantity: str, n: int, limits: JointLimits | None = None) -> Array:
+    """Return the largest plausible magnitude (n,) of `quantity` of n joints, by their `limits`, else for any arm."""
+    greatest = np.full(n, ANY_ARM[quantity])
+    if limits is None or quantity not in ('q', 'theta', 'dq', 'dtheta', 'tau', 'load_torque'):
         return greatest
     widest = np.maximum(np.abs(limits.lower), np.abs(limits.upper))
-    limited = ((('q', 'theta'), widest), (('dq', 'dtheta'), limits.velocity), (('tau', 'load_torque'), limits.effort))
-    for stated in (values for quantities, values in limited if quantity in quantities):
-        own = np.array([stated[robot_joints.index(name)] if name in robot_joints else np.inf for name in joints])
-        greatest = np.minimum(greatest, ORDERS * own)
-    return greatest
+    stated = {'rad': widest, 'rad/s': limits.velocity, 'N·m': limits.effort}[UNIT[quantity]]
+    return np.minimum(greatest, ORDERS * stated)
 
 
-def note_of(name: str, what: str, odd: ImplausibleValue, implausible: str) -> str:
-    """Return the note on a value of `what`, or refuse it where `implausible` says so."""
-    note = f'{what} at {odd.time:.6g} s is implausible: {odd.what}'
+def note_of(name: str, signals: Sequence[str], odd: Oddity | None, implausible: str) -> list[str]:
+    """Return the note on an odd value of one of these signals, in a list, or refuse it where `implausible` says so."""
+    if odd is None:
+        return []
+    note = f'{signals[odd[0]]} {odd[1]}'
     if implausible == 'refuse':
         raise JointDynamicsError(
             f'{name}: expected plausible values, found that {note} (recording.implausible: note accepts it)'
         )
-    return note
+    return [note]
 
 
-def first_beyond(quantity: str, time: Array, values: Array, limit: Array) -> ImplausibleValue | None:
-    """Return the first value (K, n) whose magnitude is beyond `limit` (n,), None where there is none."""
+def beyond(quantity: str, time: Array, values: Array, limit: Array) -> Oddity | None:
+    """Return the first of the values (K, n) whose magnitude is beyond `limit` (n,), None where there is none."""
     wrong = np.abs(values) > limit
     if not wrong.any():
         return None
     row, column = (int(index) for index in np.argwhere(wrong)[0])
-    return ImplausibleValue(
-        column,
-        float(time[row]),
-        f'{values[row, column]:.6g} {UNIT[quantity]}, expected at most {limit[column]:.4g} in magnitude',
-    )
+    found = f'{values[row, column]:.6g} {UNIT[quantity]}, expected at most {limit[column]:.4g} in magnitude'
+    return column, f'at {time[row]:.6g} s is implausible: {found}'
 
 
-def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
-    """Return the worst sample of values (K, n) that jumps away from its two neighbours, None where there is none."""
+def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
+    """Return the worst of the values (K, n) that jump away from their two neighbours, None where there is none."""
     if len(time) < FEWEST or quantity == 'temperature':
         return None
-    # One column at a time: a long recording would fill the memory with intermediate arrays.
-    jumps = (_jump_in(quantity, time, values[:, k], k) for k in range(values.shape[1]))
-    return max((one for one in jumps if one is not None), key=lambda one: one[0], default=(0.0, None))[1]
-
-
-def _jump_in(quantity: str, time: Array, values: Array, column: int) -> tuple[float, ImplausibleValue] | None:
-    """Return the worst jump of one column (K,), with its size relative to the largest plausible one."""
     before, after = np.diff(time)[:-1], np.diff(time)[1:]
-    share = before / (before + after)
-    with np.errstate(over='ignore', invalid='ignore'):
-        off = np.abs(values[1:-1] - (1 - share) * values[:-2] - share * values[2:])
-    # a few damaged samples, three deviations each, are not ordinary
-    among = max(0.0, min(AMONG, 1 - 12 / len(off)))
-    usual = np.quantile(off, among)
-    if quantity in POSITION:
-        step = np.maximum(np.maximum(before, after), float(np.median(np.diff(time))))
-        scale = 1e3 if quantity == 'motor_position' else 1.0
-        # the second part: a sample that the driver lost or repeated while the joint moved; the distances around show
-        # how fast
-        allowed = np.maximum(
-            TIMES * usual, scale * np.maximum(0.5 * ACCELERATION * step**2, RESOLUTION)
-        ) + REPEATED * _distance(values)
-    else:
-        around = np.max([_shifted(np.abs(values), by)[1:-1] for by in (-2, -1, 1, 2)], axis=0)
-        level = np.maximum(np.quantile(np.abs(values), among), around)
-        allowed = np.where(level > 0, np.maximum(MAX_TIMES_USUAL * level, TIMES * usual), np.inf)
-    excess = off / allowed
-    if not (excess > 1).any():
-        return None
-    row = int(np.argmax(excess))
-    return float(excess[row]), ImplausibleValue(
-        column,
-        float(time[row + 1]),
-        f'{values[row + 1]:.6g} {UNIT[quantity]} between {values[row]:.6g} and {values[row + 2]:.6g}, off by'
-        f' {off[row]:.3g}, expected at most {allowed[row]:.3g}',
-    )
+    step = np.maximum(np.maximum(before, after), float(np.median(np.diff(time))))
+    reach = np.maximum(0.5 * ACCELERATION * step**2, RESOLUTION)
+    worst: tuple[float, Oddity | None] = 1.0, None
+    # One column at a time: a long recording would fill the memory with intermediate arrays.
+    for column, x in enumerate(values.T):
+        with np.errstate(over='ignore', invalid='ignore'):
+            off = np.abs(x[1:-1] - (after * x[:-2] + before * x[2:]) / (before + after))
+        # a few damaged samples, three deviations each, are not ordinary
+        among = max(0.0, min(AMONG, 1 - 12 / len(off)))
+        usual = TIMES * np.quantile(off, among)
+        if quantity in POSITION:
+            # a sample that the driver lost or repeated while the joint moved; the distances around show how fast
+            ends = np.pad(x, NEIGHBOURS, mode='edge')
+            distance = np.abs(ends[2 * NEIGHBOURS :] - ends[: -2 * NEIGHBOURS])[1:-1] / (2 * NEIGHBOURS)
+            allowed = np.maximum(usual, reach) + REPEATED * distance
+        else:
+            size = np.abs(x)
+            ends = np.pad(size, 1, mode='edge')
+            around = np.max([ends[:-4], ends[1:-3], ends[3:-1], ends[4:]], axis=0)
+            level = np.maximum(np.quantile(size, among), around)
+            allowed = np.where(level > 0, np.maximum(MAX_TIMES_USUAL * level, usual), np.inf)
+        row = int(np.argmax(off / allowed))
+        if off[row] > worst[0] * allowed[row]:
+            found = (
+                f'{x[row + 1]:.6g} {UNIT[quantity]} between {x[row]:.6g} and {x[row + 2]:.6g}, off by {off[row]:.3g}'
+            )
+            text = f'at {time[row + 1]:.6g} s is implausible: {found}, expected at most {allowed[row]:.3g}'
+            worst = float(off[row] / allowed[row]), (column, text)
+    return worst[1]
 
 
 def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int, float]]:
@@ -185,19 +164,6 @@ def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int,
     ]
 
 
-def _shifted(values: Array, by: int) -> Array:
-    """Return `values` (K, …) moved along time, the first or last repeated."""
-    return values[np.clip(np.arange(len(values)) + by, 0, len(values) - 1)]
-
-
-def _distance(values: Array) -> Array:
-    """Return the distance (K - 2, …) from one sample to the next, from the ones NEIGHBOURS before and after.
-
-    One wrong sample does not change it.
-    """
-    return np.abs(_shifted(values, NEIGHBOURS) - _shifted(values, -NEIGHBOURS))[1:-1] / (2 * NEIGHBOURS)
-
-
 def check_signals(
     name: str,
     joints: Sequence[str],
@@ -205,11 +171,12 @@ def check_signals(
     arrays: Mapping[str, Array],
     implausible: str = 'refuse',
     without_torque: Sequence[str] = (),
+    limits: JointLimits | None = None,
 ) -> tuple[dict[str, Array], list[str]]:
     """Return the usable arrays of a recording, and notes on oddities in them.
 
-    A joint that stands still or has a constant torque is noted, and so are speeds that contradict the positions, for
-    which the verdict refuses a result. Impossible values are refused; with `implausible` 'note' they are only noted.
+    A joint that stands still or has a constant torque is noted. Impossible values are refused; with `implausible`
+    'note' they are only noted.
 
     Parameters
     ----------
@@ -218,11 +185,13 @@ def check_signals(
     joints
         names of the n joints.
     time
-        (N,) s, uniform.
+        (N,) s, uniform, from the start of the recording.
     arrays
         quantity -> (N, n), on the joint side, `q` among them.
     without_torque
         joints whose torque and current are not known, and not checked.
+    limits
+        of the joints, where the robot is known.
 
     Raises
     ------
@@ -232,52 +201,31 @@ def check_signals(
     """
     notes: list[str] = []
     motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)
-    moves = motion > STILL
-    if not moves.any():
+    still = [joint for joint, way in zip(joints, motion, strict=True) if way <= STILL]
+    if len(still) == len(joints):
         raise JointDynamicsError(
             f'{name}: expected a joint that moves, found every position constant for {time[-1] - time[0]:.6g} s'
         )
-    if not moves.all():
-        notes.append(
-            f'never moves: {", ".join(joint for joint, moved in zip(joints, moves, strict=True) if not moved)}'
-        )
-    for quantity, unit in (('tau', 'N·m'), ('current', 'A')):
-        if quantity not in arrays:
-            continue
-        values = arrays[quantity]
-        known = ~np.isin(joints, without_torque)
+    notes += [f'never moves: {", ".join(still)}'] if still else []
+    known = ~np.isin(joints, without_torque)
+    for quantity, values in ((each, arrays[each]) for each in ('tau', 'current') if each in arrays):
         constant = constant_efforts(values) & known
-        if constant[known].all():
-            level = ', '.join(f'{value:.6g}' for value in values[0])
+        listed = [f'{joints[k]} ({values[0, k]:.6g} {UNIT[quantity]})' for k in map(int, np.flatnonzero(constant))]
+        rests = motion <= NEEDS_EFFORT
+        if constant[known].all() or not rests[constant].all():
             raise JointDynamicsError(
-                f'{name}: expected {quantity} that changes, found it constant in all {len(time)} samples '
-                f'of all joints ({level} {unit}); '
-                'if it is not measured, say effort: none'
+                f'{name}: expected {quantity} that changes as joints move, found it constant in all {len(time)} samples'
+                f' of {", ".join(listed)} (effort: none where it is not measured)'
             )
-        for index in np.flatnonzero(constant).tolist():
-            if not motion[index] <= NEEDS_EFFORT:
-                raise JointDynamicsError(
-                    f'{name}: expected {quantity} of {joints[index]} that changes, found it constant '
-                    f'({values[0, index]:.6g} {unit}) although the '
-                    f'joint moves by {motion[index]:.3g} rad'
-                )
-            notes.append(f'{quantity} of {joints[index]} is constant: {values[0, index]:.6g} {unit}')
+        notes += [f'{quantity} is constant: {", ".join(listed)}'] if listed else []
     for quantity, values in arrays.items():
-        # here after reflection to the joint side, where a wrong gear ratio shows
-        odd = first_beyond(quantity, time, values, bounds(quantity, joints))
-        if odd is not None:
-            notes.append(note_of(name, f'{quantity} of {joints[odd.column]}', odd, implausible))
+        odd = beyond(quantity, time, values, bounds(quantity, len(joints), limits)) or jump(quantity, time, values)
+        notes += note_of(name, [f'{quantity} of {joint}' for joint in joints], odd, implausible)
     usable = dict(arrays)
     for quantity, position in (('dq', 'q'), ('dtheta', 'theta')):
-        if quantity not in arrays or position not in arrays:
-            continue
-        speed, angle = arrays[quantity], arrays[position]
-        if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not (np.abs(speed) > STILL).any():
+        speed, angle = arrays.get(quantity), arrays.get(position)
+        is_zero = speed is not None and not (np.abs(speed) > STILL).any()
+        if is_zero and angle is not None and np.ptp(angle, axis=0).max() > NEEDS_EFFORT:
             del usable[quantity]
             notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
-        elif wrong := contradicting(time, angle, speed):
-            shares = ', '.join(f'{joints[column]} by {share:.0%}' for column, share in wrong)
-            notes.append(
-                f'{quantity} contradicts the changes of {position} within {WINDOW:g} s, {shares} (unit, sign, order?)'
-            )
     return usable, notes

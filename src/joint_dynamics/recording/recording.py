@@ -30,12 +30,12 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.aligned import Window, align
+from joint_dynamics.recording.aligned import align
+from joint_dynamics.recording.common_grid import Window
 from joint_dynamics.recording.conversions import NEUTRAL, Corrections
 from joint_dynamics.recording.csv_file import COLUMNS, EXACT
 from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES, TORQUES
 from joint_dynamics.recording.load import read_samples
-from joint_dynamics.recording.pieces import align_pieces
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.samples import Samples
 from joint_dynamics.robot.limits import JointLimits
@@ -116,19 +116,12 @@ class Recording:
                 f'{self.name}: expected joint names that differ from each other, found {list(names)}'
             )
         time = np.asarray(self.time, dtype=np.float64)
-        if time.ndim != 1 or time.size < 2:
-            raise JointDynamicsError(
-                f'{self.name}: time: expected one row of at least 2 samples, found shape {time.shape}'
-            )
         check_uniform(time, self.name)
         object.__setattr__(self, 'time', time)
         for quantity in QUANTITIES:
-            value = getattr(self, quantity)
-            if value is None:
-                if quantity == 'q':
-                    raise JointDynamicsError(f'{self.name}: q: expected positions, found none')
+            if getattr(self, quantity) is None and quantity != 'q':
                 continue
-            array = np.asarray(value, dtype=np.float64)
+            array = np.asarray(getattr(self, quantity), dtype=np.float64)
             if array.shape != (time.size, len(names)):
                 raise JointDynamicsError(
                     f'{self.name}: {quantity}: expected (samples, joints) = ({time.size}, {len(names)}), '
@@ -255,13 +248,10 @@ class Recording:
                 f'{self.name}: window {_number(t0)}:{_number(t1)} s: expected at least 2 samples of the '
                 f'recording, found that it goes from {self.time[0]:.6g} to {self.time[-1]:.6g} s'
             )
-        notes = self.notes
-        if np.isfinite(end) and end > self.time[-1] + 1.5 * self.period:
-            notes += (f'the window should end at {end:.6g} s, the recording ends at {self.time[-1]:.6g} s',)
         rows = slice(int(first), int(last))
         arrays: dict[str, Any] = {name: getattr(self, name)[rows] for name in self.quantities}
         name = self.name if t0 is None and t1 is None else f'{self.name}@{_number(t0)}:{_number(t1)}'
-        return replace(self, time=self.time[rows] - self.time[first], name=name, notes=notes, **arrays)
+        return replace(self, time=self.time[rows] - self.time[first], name=name, **arrays)
 
     def select(self, joint_names: Sequence[str]) -> Recording:
         """Return the recording with these joints, in this order. Raises JointDynamicsError when one is missing."""
@@ -360,7 +350,7 @@ class RecordingBuilder(Samples):
         JointDynamicsError
             One line, for what cannot be used.
         """
-        return Recording(**align(self, name, window))
+        return Recording(**align(self, name, window)[0])
 
     def build_pieces(self, name: str = 'recording', window: Window = (None, None)) -> list[Recording]:
         """Return it in pieces between gaps that are too long to be bridged; one piece where there is no such gap.
@@ -372,13 +362,16 @@ class RecordingBuilder(Samples):
         JointDynamicsError
             One line, for what cannot be used, and where more than `max_left_out` of the settings would be left out.
         """
-        return [Recording(**fields) for fields in align_pieces(self, name, window)]
+        return [Recording(**fields) for fields in align(self, name, window, in_pieces=True)]
 
 
 def check_uniform(time: Array, name: str) -> None:
-    """Raise JointDynamicsError unless `time` (N,) s is finite, increasing and evenly spaced."""
-    if not np.isfinite(time).all():
-        raise JointDynamicsError(f'{name}: time: expected finite numbers, found {time[~np.isfinite(time)][0]}')
+    """Raise JointDynamicsError unless `time` (N,) s has two samples or more, and is finite, increasing and uniform."""
+    if time.ndim != 1 or time.size < 2 or not np.isfinite(time).all():
+        raise JointDynamicsError(
+            f'{name}: time: expected one row of at least 2 finite numbers, found shape {time.shape}, '
+            f'{np.count_nonzero(~np.isfinite(time))} of them not finite'
+        )
     steps = np.diff(time)
     mean = (time[-1] - time[0]) / steps.size
     worst = int(np.argmax(np.abs(steps - mean)))

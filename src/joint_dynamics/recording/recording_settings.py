@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar
 
 from joint_dynamics.recording.conversions import Corrections, MotorSide
 from joint_dynamics.recording.inputs import (
@@ -37,25 +37,16 @@ from joint_dynamics.settings import Settings, setting
 WITHOUT_GRAVITY = 'torque_without_gravity'
 LINK_EFFORT = {'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'current': 'current', 'none': None}
 MOTOR_EFFORT = {'torque': 'motor_torque', WITHOUT_GRAVITY: 'motor_torque', 'current': 'current', 'none': None}
-EFFORTS = tuple(LINK_EFFORT)
-INTERFACES = {
-    'position': 'q',
-    'velocity': 'dq',
-    'effort': 'tau',
-    'torque': 'tau',
-    'current': 'current',
-    'temperature': 'temperature',
-}
+INTERFACES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', 'current': 'current', 'temperature': 'temperature'}
 #: Names of quantities in a configuration that are not those of the arrays of a Recording.
 ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'load': 'load_torque'}
 KNOWN = (*QUANTITIES, *MOTOR_SIDE, *ALIASES)
 
-S = TypeVar('S', bound=Settings)
 
-
-def named(text: str) -> str | None:
-    """Return the expectation that an empty name breaks; None for a name."""
-    return None if text else 'a text that is not empty'
+def _named(texts: str | Sequence[str] | Mapping[str, str]) -> str | None:
+    texts = (texts,) if isinstance(texts, str) else texts
+    texts = (*texts, *texts.values()) if isinstance(texts, Mapping) else texts
+    return None if all(texts) else 'texts that are not empty'
 
 
 def _joints(joints: Sequence[str]) -> str | None:
@@ -63,46 +54,36 @@ def _joints(joints: Sequence[str]) -> str | None:
     return None if right else 'every joint once, in the order of the array'
 
 
-@dataclass(frozen=True)
-class _WithEffort(Settings):
-    """A topic, by its mapping or its name alone; YAML's null and false stand for no effort."""
+def _effort(default: str, meaning: str) -> Any:
+    """Return the setting of the meaning of an `effort`."""
+    others = 'the same without gravity, motor current in A, or not used'
+    return setting(default, f'{meaning} torque in N·m, {others}', choices=tuple(LINK_EFFORT))
 
-    @classmethod
-    def from_mapping(cls: type[S], mapping: Any, where: str = '') -> S:
-        """Return the topic of a mapping or of its name alone. Raises JointDynamicsError."""
-        if isinstance(mapping, Mapping) and 'effort' in mapping and mapping['effort'] in (None, False):
-            mapping = {**mapping, 'effort': 'none'}
-        return super().from_mapping(mapping, where)
+
+def _topic(meaning: str) -> Any:
+    return setting(None, f'JointState topic {meaning}', none='none', check=_named)
 
 
 @dataclass(frozen=True)
-class JointStates(_WithEffort):
+class JointStates(Settings):
     """A link-side JointState."""
 
     SECTION = 'recording.joint_states'
     SHORT = 'topic'
 
-    topic: str = setting('joint_states', 'of `sensor_msgs/JointState`', check=named)
-    effort: str = setting(
-        'torque',
-        'meaning of `effort`: joint torque in N·m, the same without gravity, motor current in A, or not used',
-        choices=EFFORTS,
-    )
+    topic: str = setting('joint_states', 'of `sensor_msgs/JointState`', check=_named)
+    effort: str = _effort('torque', 'meaning of `effort`: joint')
     velocity: bool = setting(True, 'read its `velocity`')
 
 
 @dataclass(frozen=True)
-class MotorStates(_WithEffort, MotorSide):
+class MotorStates(MotorSide):
     """A motor-side JointState, and how it is reflected to the joint side."""
 
     SHORT = 'topic'
 
-    topic: str = setting('motor_states', 'of `sensor_msgs/JointState`', check=named)
-    effort: str = setting(
-        'current',
-        'meaning of `effort`: motor torque in N·m, the same without gravity, motor current in A, or not used',
-        choices=EFFORTS,
-    )
+    topic: str = setting('motor_states', 'of `sensor_msgs/JointState`', check=_named)
+    effort: str = _effort('current', 'meaning of `effort`: motor')
 
 
 @dataclass(frozen=True)
@@ -111,19 +92,14 @@ class ArrayTopic(Settings):
 
     SECTION = 'recording.arrays'
 
-    topic: str = setting(..., 'of `std_msgs/Float64MultiArray`', check=named)
+    topic: str = setting(..., 'of `std_msgs/Float64MultiArray`', check=_named)
     quantity: str = setting(..., 'quantity of its values', choices=KNOWN)
     joints: Sequence[str] = setting(..., 'the joints in the order of the array', check=_joints)
 
 
 @dataclass(frozen=True)
-class _Interfaces(_WithEffort):
-    effort: str = setting(
-        'torque',
-        'meaning of an interface `effort`: joint torque in N·m, the same without gravity, motor current in A, or '
-        'not used',
-        choices=EFFORTS,
-    )
+class _Interfaces(Settings):
+    effort: str = _effort('torque', 'meaning of an interface `effort`: joint')
     interfaces: Mapping[str, str] | None = setting(
         None,
         'interface → array of the recording',
@@ -147,7 +123,7 @@ class DynamicJointStates(_Interfaces):
     SECTION = 'recording.dynamic_joint_states'
     SHORT = 'topic'
 
-    topic: str = setting('dynamic_joint_states', 'of `control_msgs/DynamicJointState`', check=named)
+    topic: str = setting('dynamic_joint_states', 'of `control_msgs/DynamicJointState`', check=_named)
 
 
 @dataclass(frozen=True)
@@ -156,13 +132,8 @@ class StateInterfaces(_Interfaces):
 
     SECTION = 'recording.state_interfaces'
 
-    values: str = setting('state_interfaces_broadcaster/values', 'topic of `control_msgs/Float64Values`', check=named)
-    names: str = setting('state_interfaces_broadcaster/names', 'topic of `control_msgs/Keys`', check=named)
-
-
-def _all_named(texts: Sequence[str] | Mapping[str, str]) -> str | None:
-    texts = [*texts, *texts.values()] if isinstance(texts, Mapping) else texts
-    return None if all(texts) else 'texts that are not empty'
+    values: str = setting('state_interfaces_broadcaster/values', 'topic of `control_msgs/Float64Values`', check=_named)
+    names: str = setting('state_interfaces_broadcaster/names', 'topic of `control_msgs/Keys`', check=_named)
 
 
 @dataclass(frozen=True)
@@ -170,6 +141,7 @@ class RecordingSettings(Corrections, Settings):
     """The part `recording:` of a configuration file; docs/reference/recordings.md has an example per input form."""
 
     SECTION = 'recording'
+    GONE: ClassVar = {'max_alignment_error': 'max_gap, which bounds every signal'}
 
     joint_states: JointStates | None = setting(
         JointStates(),
@@ -180,26 +152,18 @@ class RecordingSettings(Corrections, Settings):
     motor_states: MotorStates | None = setting(
         None, 'motor-side JointState, reflected to the joint side; a text is its topic', none='none'
     )
-    motor_current: str | None = setting(
-        None, 'JointState topic whose `effort` is the motor current in A', none='none', check=named
+    motor_current: str | None = _topic('whose `effort` is the motor current in A')
+    link_states: str | None = _topic(
+        'of second encoders on the link side: replaces position and speed of the joints it names'
     )
-    link_states: str | None = setting(
-        None,
-        'JointState topic of second encoders on the link side: replaces position and speed of the joints it names',
-        none='none',
-        check=named,
-    )
-    load_torques: str | None = setting(
-        None,
-        'JointState topic whose `effort` is the known torque through the transmission in N·m (a joint torque sensor)',
-        none='none',
-        check=named,
+    load_torques: str | None = _topic(
+        'whose `effort` is the known torque through the transmission in N·m (a joint torque sensor)'
     )
     temperatures: Sequence[str] = setting(
         (),
         'topic or topics of `sensor_msgs/Temperature`, one joint each: `{joint}` stands for the name of the joint, as '
         'in `/{joint}/temperature`; otherwise `frame_id`, or one element of the topic, is that name',
-        check=_all_named,
+        check=_named,
     )
     arrays: Sequence[ArrayTopic] = setting((), '`std_msgs/Float64MultiArray` without header and names')
     dynamic_joint_states: DynamicJointStates | None = setting(
@@ -208,9 +172,9 @@ class RecordingSettings(Corrections, Settings):
     state_interfaces: StateInterfaces | None = setting(
         None, '`control_msgs/Keys` with `Float64Values` (state_interfaces_broadcaster)', none='none'
     )
-    without_torque: Sequence[str] = setting((), 'joints whose torque (current) is ignored', check=_all_named)
+    without_torque: Sequence[str] = setting((), 'joints whose torque (current) is ignored', check=_named)
     names: Mapping[str, str] = setting(
-        {}, 'name in the messages → joint of the robot, if they differ (also for motors and links)', check=_all_named
+        {}, 'name in the messages → joint of the robot, if they differ (also for motors and links)', check=_named
     )
     stamps: str = setting(
         'header',
@@ -218,7 +182,11 @@ class RecordingSettings(Corrections, Settings):
         choices=('header', 'received'),
     )
     max_gap: float | None = setting(
-        None, 'longest gap that is interpolated', 's', above=0, none='five sample periods, at least 0.02 s'
+        None,
+        'longest gap that is interpolated',
+        's',
+        above=0,
+        none='five periods of a signal, at least 0.02 s, at most 0.05 s or five periods of the positions',
     )
     max_left_out: float = setting(
         0.25,
@@ -227,15 +195,8 @@ class RecordingSettings(Corrections, Settings):
         lower=0,
         upper=1,
     )
-    max_alignment_error: float | None = setting(
-        None,
-        'largest distance of a grid point to the nearest sample of a signal',
-        's',
-        above=0,
-        none='half of the longest gap allowed on the link side, at least 0.025 s',
-    )
     max_temperature_gap: float = setting(
-        30.0, 'the same for temperatures (held before the first and after the last sample)', 's', above=0
+        30.0, 'largest distance to a temperature (held before the first and after the last sample)', 's', above=0
     )
     nan: str = setting(
         'refuse',
@@ -257,22 +218,22 @@ class RecordingSettings(Corrections, Settings):
     def without_gravity(self) -> bool:
         """Whether the torques leave gravity out, as a correction or an input states."""
         inputs = (self.joint_states, self.motor_states, self.dynamic_joint_states, self.state_interfaces)
-        kinds = [item.effort for item in inputs if item is not None]
-        kinds += [array.quantity for array in self.arrays]
+        kinds = {item.effort for item in inputs if item} | {array.quantity for array in self.arrays}
         for item in (self.dynamic_joint_states, self.state_interfaces):
-            kinds += [] if item is None or item.interfaces is None else item.interfaces.values()
+            kinds |= set(item.interfaces.values()) if item and item.interfaces else set()
         return self.torque_without_gravity or WITHOUT_GRAVITY in kinds
 
     @classmethod
     def from_mapping(cls, mapping: Any, where: str = '') -> RecordingSettings:
-        """Return the settings stated by a mapping (of YAML).
+        """Return the settings stated by a mapping (of YAML), or settings as they are.
 
-        Null means the default; for joint_states and motor_states null, false and none mean no such input.
+        For joint_states and motor_states, `none` means no such input, as null does. joint_states that are not stated
+        are not read beside other positions.
 
         Parameters
         ----------
         mapping
-            keys and values; settings are returned as they are.
+            keys and values, or settings.
         where
             prefix of the keys in error messages.
 
@@ -281,33 +242,26 @@ class RecordingSettings(Corrections, Settings):
         JointDynamicsError
             For an invalid key or value, naming the key.
         """
-        if isinstance(mapping, RecordingSettings):
-            return mapping
-        if not isinstance(mapping, Mapping):
-            return super().from_mapping(mapping, where)
-        states = ('joint_states', 'motor_states')
-        given = {key: value for key, value in mapping.items() if value is not None or key in states}
-        given.update({key: None for key in states if key in given and given[key] in (False, 'none')})
+        if isinstance(mapping, RecordingSettings) or not isinstance(mapping, Mapping):
+            return mapping if isinstance(mapping, RecordingSettings) else super().from_mapping(mapping, where)
+        given = dict(mapping)
+        given.update({key: None for key in ('joint_states', 'motor_states') if given.get(key) == 'none'})
         if isinstance(given.get('temperatures'), str):
             given['temperatures'] = (given['temperatures'],)
         settings = super().from_mapping(given, where)
-        if 'joint_states' not in given and any(
-            'q' in item.quantities and not item.replaces for item in settings.inputs()[1:]
-        ):
-            return settings.replaced(joint_states=None)
-        return settings
+        others = [item for item in settings.inputs() if not item.replaces][1:]
+        has_positions = any('q' in item.quantities for item in others)
+        return settings.replaced(joint_states=None) if has_positions and 'joint_states' not in given else settings
 
     def inputs(self, joint_names: Sequence[str] = ()) -> tuple[Input, ...]:
         """Return one new adapter per input; `joint_names` of the robot help to assign temperatures."""
         known = (*joint_names, *(theirs for theirs, ours in self.names.items() if ours in joint_names))
         adapters: list[Input] = []
-        if self.joint_states:
-            effort = LINK_EFFORT[self.joint_states.effort]
-            velocity = 'dq' if self.joint_states.velocity else None
-            adapters.append(JointStateInput(self.joint_states.topic, 'q', velocity, effort))
-        if self.motor_states:
-            effort = MOTOR_EFFORT[self.motor_states.effort]
-            adapters.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort))
+        if states := self.joint_states:
+            velocity = 'dq' if states.velocity else None
+            adapters.append(JointStateInput(states.topic, 'q', velocity, LINK_EFFORT[states.effort]))
+        if motors := self.motor_states:
+            adapters.append(JointStateInput(motors.topic, *MOTOR_SIDE[:2], MOTOR_EFFORT[motors.effort]))
         if self.motor_current:
             adapters.append(JointStateInput(self.motor_current, effort='current'))
         if self.link_states:
@@ -316,12 +270,11 @@ class RecordingSettings(Corrections, Settings):
             adapters.append(JointStateInput(self.load_torques, effort='load_torque'))
         adapters += [TemperatureInput(topic, known) for topic in self.temperatures]
         adapters += [
-            ArrayInput(array.topic, ALIASES.get(array.quantity, array.quantity), tuple(array.joints))
-            for array in self.arrays
+            ArrayInput(each.topic, ALIASES.get(each.quantity, each.quantity), each.joints) for each in self.arrays
         ]
-        if (dynamic := self.dynamic_joint_states) is not None:
+        if dynamic := self.dynamic_joint_states:
             adapters.append(DynamicJointStateInput(dynamic.topic, dynamic.quantities))
-        if (state := self.state_interfaces) is not None:
+        if state := self.state_interfaces:
             adapters.append(StateInterfacesInput(state.values, state.quantities, state.names))
         for adapter in adapters:
             adapter.header = self.stamps == 'header'

@@ -38,8 +38,7 @@ from joint_dynamics.robot.limits import JointLimits
 class Table:
     """Values (K, columns) of the joints `names` at increasing `stamps` (K,) ns, from one source.
 
-    As read, stamps may occur more than once; `publishers.last_of_each_stamp` leaves the last sample of each, and counts
-    the duplicates, and those among them with other values.
+    As read, stamps may occur more than once; `sources.last_of_each_stamp` leaves the last sample of each.
     """
 
     source: str
@@ -47,8 +46,6 @@ class Table:
     names: tuple[str, ...]
     stamps: IntArray
     values: FloatArray
-    duplicates: int = 0
-    differing: int = 0
 
 
 @dataclass
@@ -73,29 +70,21 @@ class Stream:
 
     def append(self, stamp: int, names: Sequence[str], values: Any) -> None:
         """Append one value for each of `names` at `stamp` (ns). Raises JointDynamicsError when their numbers differ."""
-        key = tuple(names)
-        rows, order = self._orders.get(key) or self._new_order(key)
-        if len(values) != len(key):
+        if len(values) != len(names):
             raise JointDynamicsError(
-                f'{self.source}: expected {len(key)} values of {self.quantity} for {", ".join(key)}, '
+                f'{self.source}: expected {len(names)} values of {self.quantity} for {", ".join(names)}, '
                 f'found {len(values)}'
             )
-        if order is not None:
-            values = [values[index] for index in order]
+        rows, order = self._rows_of(tuple(names))
         rows.stamps.append(stamp)
-        if isinstance(values, np.ndarray):
-            rows.values.frombytes(values.astype(np.float64, copy=False).tobytes())
-        else:
-            rows.values.extend(values)
+        array = np.asarray(values, dtype=np.float64)
+        rows.values.frombytes((array if order is None else array[order]).tobytes())
 
     def extend(self, stamps: IntArray, names: Sequence[str], values: FloatArray) -> None:
         """Append a block of values (K, len(names)) at `stamps` (K,) ns."""
-        key = tuple(names)
-        rows, order = self._orders.get(key) or self._new_order(key)
-        rows.stamps.frombytes(np.ascontiguousarray(stamps, dtype=np.int64).tobytes())
-        rows.values.frombytes(
-            np.ascontiguousarray(values if order is None else values[:, order], dtype=np.float64).tobytes()
-        )
+        rows, order = self._rows_of(tuple(names))
+        rows.stamps.frombytes(np.asarray(stamps, dtype=np.int64).tobytes())
+        rows.values.frombytes(np.asarray(values if order is None else values[:, order], dtype=np.float64).tobytes())
 
     def tables(self) -> Iterator[Table]:
         """Yield one table per set of joints, as it was received.
@@ -103,7 +92,7 @@ class Stream:
         Raises
         ------
         JointDynamicsError
-            When time goes backwards.
+            When time goes backwards, or never changes.
         """
         for rows in self._rows.values():
             stamps = np.array(rows.stamps, dtype=np.int64)
@@ -115,23 +104,26 @@ class Stream:
                     f' {(stamps[at] - stamps[0]) * 1e-9:.6g} s (message {at + 2} of {stamps.size} with {self.quantity})'
                     ': several publishers, or a clock that was set back?'
                 )
-            # The view of the buffer must not outlive this loop: an array that is looked at cannot grow.
-            values = np.array(rows.values, dtype=np.float64).reshape(stamps.size, len(rows.names))
             if stamps.size > 2 and not steps.any():
                 raise JointDynamicsError(
                     f'{self.source}: expected increasing stamps, found the same one in all {stamps.size} messages, '
                     f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception'
                 )
+            # A copy: a buffer that is looked at cannot grow.
+            values = np.array(rows.values, dtype=np.float64).reshape(stamps.size, len(rows.names))
             yield Table(self.source, self.quantity, rows.names, stamps, values)
 
-    def _new_order(self, key: tuple[str, ...]) -> tuple[_Rows, list[int] | None]:
-        names = tuple(self._rename.get(name, name) for name in key)
-        if len(set(names)) != len(names):
-            raise JointDynamicsError(f'{self.source}: expected each joint once in a message, found {", ".join(names)}')
-        rows = self._rows.setdefault(frozenset(names), _Rows(names))
-        order = None if rows.names == names else [names.index(name) for name in rows.names]
-        self._orders[key] = rows, order
-        return rows, order
+    def _rows_of(self, key: tuple[str, ...]) -> tuple[_Rows, list[int] | None]:
+        if key not in self._orders:
+            names = tuple(self._rename.get(name, name) for name in key)
+            if len(set(names)) != len(names):
+                raise JointDynamicsError(
+                    f'{self.source}: expected each joint once in a message, found {", ".join(names)}'
+                )
+            rows = self._rows.setdefault(frozenset(names), _Rows(names))
+            order = None if rows.names == names else [names.index(name) for name in rows.names]
+            self._orders[key] = rows, order
+        return self._orders[key]
 
 
 class Samples:
@@ -200,15 +192,15 @@ class Samples:
         JointDynamicsError
             When it is inconsistent.
         """
-        readers = self._readers.get(topic)
-        if readers is None:
-            readers = self._readers[topic] = [
+        if topic not in self._readers:
+            self.counts[topic] = 0
+            self._readers[topic] = [
                 item
                 for item in self.inputs
                 if any(topic_regex(name).fullmatch(absolute(topic)) for name in item.topics)
             ]
-        self.counts[topic] = self.counts.get(topic, 0) + 1
-        for item in readers:
+        self.counts[topic] += 1
+        for item in self._readers[topic]:
             for quantity, stamp, names, values in item.read(topic, message, received):
                 self.add(quantity, stamp, names, values, topic, item.replaces)
 
@@ -263,11 +255,6 @@ class Samples:
         """
         self._stream(quantity, source).extend(stamps, names, values)
 
-    def clear(self) -> None:
-        """Discard all samples; the names of interfaces, which are latched, are kept."""
-        self._streams.clear()
-        self.counts.clear()
-
     def tables(self, name: str) -> list[Table]:
         """Return all samples of the recording `name`, a table per quantity, source and set of joints.
 
@@ -284,15 +271,9 @@ class Samples:
         tables = [replace(table, stamps=self.settings.correct_stamps(table.stamps, first)) for table in tables]
         if not any(table.quantity in POSITIONS for table in tables):
             read = ', '.join(f'{count} messages on {topic}' for topic, count in self.counts.items()) or 'no message'
-            wanted = ', '.join(
-                topic
-                for item in self.inputs
-                if any(quantity in POSITIONS for quantity in item.quantities)
-                for topic in item.topics
-            )
-            raise JointDynamicsError(
-                f'{name}: no position of any joint: expected on {wanted or "some input"}, found {read}'
-            )
+            givers = [item for item in self.inputs if set(POSITIONS) & set(item.quantities)]
+            wanted = ', '.join(topic for item in givers for topic in item.topics) or 'some input'
+            raise JointDynamicsError(f'{name}: no position of any joint: expected on {wanted}, found {read}')
         return tables
 
     def _stream(self, quantity: str, source: str) -> Stream:

@@ -31,11 +31,9 @@ from joint_dynamics.identification.regression.diagnostics import (
 )
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.reliability.verdict import Reason, headline
-from joint_dynamics.report.entries import add_entry
 from joint_dynamics.report.figure import Figure, Panel, Series
-from joint_dynamics.report.html import Marked, Report, table_html
+from joint_dynamics.report.html import Interval, Marked, Report, add_entry, table_html
 from joint_dynamics.report.joint_curves import add_friction, add_stiffness
-from joint_dynamics.report.svg import Interval
 
 if TYPE_CHECKING:
     from joint_dynamics.robot import RobotModel
@@ -121,7 +119,6 @@ def identification_report(result: IdentificationResult) -> Report:
         add_entry(report, title, getattr(result.details, name))
     add_entry(report, 'Drive gains [N·m/A, joint side]', result.drive_gains)
     add_entry(report, 'Payload [kg, kg·m, kg·m²], in the frame of the last joint', result.payload)
-    add_entry(report, 'Leverage of the recordings', result.diagnostics)
     plan = {**vars(result.plan), 'seconds of computation': result.seconds}
     add_entry(report, 'Filters [Hz, samples, s]', plan)
     return report

@@ -23,10 +23,8 @@ import numpy as np
 
 from joint_dynamics.control.compensation import JointCheck
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot
-from joint_dynamics.report.entries import add_values
 from joint_dynamics.report.figure import CYCLE, Figure, Panel, Series
-from joint_dynamics.report.html import Report, number
-from joint_dynamics.report.svg import Interval
+from joint_dynamics.report.html import Interval, Report, add_values, number
 from joint_dynamics.robot.limits import column_unit, joint_unit
 
 

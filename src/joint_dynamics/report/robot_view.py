@@ -26,7 +26,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import LinkFrames
-from joint_dynamics.report.figure_html import Packer, packed_html
+from joint_dynamics.report.figure import Packer, packed_html
 from joint_dynamics.report.robot_shapes import Shape
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import joint_unit

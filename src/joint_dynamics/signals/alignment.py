@@ -20,8 +20,6 @@ the signal, only the gap T and the distance of a grid point to the nearest real 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
@@ -33,14 +31,6 @@ COINCIDENT = 1e-6
 #: The mean step replaces the median when they agree to this share: it is exact, the median of jittering steps is not.
 RATE_TOLERANCE = 0.1
 RATE_LAG = 4
-
-
-@dataclass(frozen=True)
-class Gap:
-    """The longest stretch without a sample: `length` s, from `start` s on."""
-
-    start: float
-    length: float
 
 
 def sample_period(time: Array) -> float:
@@ -63,18 +53,6 @@ def sample_period(time: Array) -> float:
     whole = _whole_steps(steps / median)
     mean = float((time[-1] - time[0]) / max(whole.sum(), 1.0))
     return mean if abs(mean - median) <= RATE_TOLERANCE * median else median
-
-
-def longest_gap(time: Array) -> Gap:
-    """Return the longest step between samples at `time` (N,) s, increasing, N >= 2."""
-    steps = np.diff(time)
-    worst = int(np.argmax(steps))
-    return Gap(float(time[worst]), float(steps[worst]))
-
-
-def missing_samples(time: Array, period: float) -> int:
-    """Return how many samples of this period (s) are missing: whole periods skipped within `time` (N,) s."""
-    return int(np.maximum(_whole_steps(np.diff(time) / period) - 1, 0).sum())
 
 
 def _whole_steps(ratio: Array) -> Array:

@@ -33,9 +33,8 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.python_process import ONE_THREAD, cores, environment, module_command
 from joint_dynamics.settings import Settings, setting
-from joint_dynamics.trend.measure import Measurement, work
-from joint_dynamics.trend.runs import REFERENCE, Run, find_runs
-from joint_dynamics.trend.series import Series, rows_of, series_of
+from joint_dynamics.trend.measure import Figure, work
+from joint_dynamics.trend.series import REFERENCE, Run, Series, find_runs, rows_of, series_of
 
 Task = dict[str, Any]
 Outcome = dict[str, Any]
@@ -99,8 +98,9 @@ class Trend:
     def significant(self) -> list[Series]:
         """Series whose slope is significant, the most significant first; the level is shared by a robot's series."""
         counts = Counter(each.robot for each in self.series)
-        sure = {k: each.slope.significance * counts[each.robot] for k, each in enumerate(self.series) if each.slope}
-        return [self.series[k] for k in sorted(sure, key=sure.__getitem__) if sure[k] < self.settings.significance]
+        rated = [(slope.significance * counts[each.robot], each) for each in self.series if (slope := each.slope)]
+        rated.sort(key=lambda item: item[0])
+        return [each for level, each in rated if level < self.settings.significance]
 
     def summary(self) -> dict[str, Any]:
         """Return summary.json: plain keys and values."""
@@ -109,9 +109,9 @@ class Trend:
             'runs': len(self.runs),
             'significance': self.settings.significance,
             'slopes': [
-                {'robot': each.robot, 'joint': each.joint, 'quantity': each.quantity, **vars(each.slope)}
+                {'robot': each.robot, 'joint': each.joint, 'quantity': each.quantity, **vars(slope)}
                 for each in self.series
-                if each.slope is not None
+                if (slope := each.slope) is not None
             ],
             'significant': [[each.robot, each.joint, each.quantity] for each in self.significant],
             'left_out': dict(self.left_out),
@@ -212,7 +212,7 @@ def trend(
         if 'error' in outcome:
             left_out[str(run.path)] = outcome['error']
         else:
-            measured.append((run, Measurement.from_document(outcome)))
+            measured.append((run, [Figure(**each) for each in outcome['figures']]))
         if progress is not None:
             progress(k, len(runs))
     return Trend([run for run, _ in measured], series_of(measured), left_out, settings)

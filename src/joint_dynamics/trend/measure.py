@@ -19,14 +19,12 @@ torque of the reference, ρ = τ − τ̂, of a moving joint is
 
     ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε.
 
-A motion of seconds determines these three numbers per joint, whatever the friction laws of the reference.
-Deviations count effective samples (`regression.covariance`). Stiffness and backlash follow from
-the deformation as in `identify`.
+A motion of seconds determines these three numbers per joint, whatever the friction laws of the reference. Deviations
+count effective samples. Stiffness and backlash follow from the deformation as in `identify`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import sys
@@ -37,12 +35,13 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import joint_friction
-from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.errors import JointDynamicsError, NotReliableError, one_line
 from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.joint_tests.result import least_squares
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
-from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.python_process import NICENESS
@@ -50,44 +49,30 @@ from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
 ROWS = 50  # fewest moving samples of a joint for its friction
+# Quantities over time and their units.
 QUANTITIES = {'coulomb': 'N·m', 'viscous': 'N·m·s/rad', 'stiffness': 'N·m/rad', 'backlash': 'rad', 'residual': '%'}
-"""Quantities followed over time, with their units."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of one joint: value, standard deviation, and the value of the reference (None where unknown)."""
+    """One number of one joint: value, standard deviation, value of the reference; None where unknown.
+
+    Attributes
+    ----------
+    temperature
+        mean of the joint, °C.
+    """
 
     joint: str
     quantity: str
     value: float
     std: float | None = None
     reference: float | None = None
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """The measurement of one run.
-
-    Attributes
-    ----------
-    figures
-        of each joint and quantity that the run determines.
-    temperatures
-        {joint: mean, °C}, where measured.
-    """
-
-    figures: tuple[Figure, ...]
-    temperatures: Mapping[str, float]
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Measurement:
-        """Return the measurement of what `work` returned."""
-        return cls(tuple(Figure(**each) for each in document['figures']), document['temperatures'])
+    temperature: float | None = None
 
 
 def work(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Measure one run; return plain data, {error} where it is refused.
+    """Measure one run; return {figures} as plain data, or {error} for a bad recording.
 
     task: path, reference (a description as YAML), recording and identification (sections of a configuration).
     """
@@ -96,90 +81,69 @@ def work(task: Mapping[str, Any]) -> dict[str, Any]:
         how = RecordingSettings.from_mapping(task['recording'])
         recording = load_recording(task['path'], how, reference.joint_names, reference.robot_model().limits)
         settings = IdentificationSettings.from_config(task['identification'])
-        return dataclasses.asdict(measure_recording(recording, reference, settings))
+        return {'figures': [vars(figure) for figure in measure_recording(recording, reference, settings)]}
     except JointDynamicsError as error:
         return {'error': one_line(error)}
 
 
 def measure_recording(
     recording: Recording, reference: DynamicsDescription, settings: IdentificationSettings | None = None
-) -> Measurement:
-    """Return the measurement of a recording, with bodies taken from the reference.
+) -> list[Figure]:
+    """Return the figures of each joint and quantity that a recording determines, with bodies taken from the reference.
 
     Raises
     ------
     JointDynamicsError
         Where recording and reference do not fit together.
     """
-    settings = settings or IdentificationSettings()
-    (fit,) = validate_description(reference, [recording], settings)
-    figures: list[Figure] = []
-    percent = fit.residual_percent(moving=True)[0]
-    for j, name in enumerate(fit.joint_names):
-        if np.isfinite(percent[j]):
-            figures.append(Figure(name, 'residual', float(percent[j]), None, _residual_of(reference)))
-        changes = friction_change(fit, j)
-        if changes is None:
-            continue
-        viscous, coulomb = joint_friction(reference.joint(name))
-        for quantity, known, (change, std) in zip(('coulomb', 'viscous'), (coulomb, viscous), changes, strict=True):
-            figures.append(Figure(name, quantity, known + change, std, known))
+    (fit,) = validate_description(reference, [recording], settings or IdentificationSettings())
     arm = Arm.from_description(None, reference)
-    documents, _ = identify_transmissions(arm, [recording.select(arm.joint_names)])
-    for name, document in documents.items():
-        figures += _transmission(name, document, reference.joint(name))
-    return Measurement(tuple(figures), _temperatures(recording))
+    transmissions, _ = identify_transmissions(arm, [recording.select(arm.joint_names)])
+    percent = fit.residual_percent(moving=True)[0]
+    known_percent = reference.document.get('provenance', {}).get('moving_residual_percent')
+    figures: list[Figure] = []
+    for j, name in enumerate(fit.joint_names):
+        warm = None
+        if recording.temperature is not None:
+            warm = float(recording.temperature[:, recording.joint_names.index(name)].mean())
+        part, found = reference.joint(name), transmissions.get(name, {})
+        if np.isfinite(percent[j]):
+            figures.append(Figure(name, 'residual', float(percent[j]), None, finite(known_percent), warm))
+        viscous, coulomb = joint_friction(part)
+        changes = zip(('coulomb', 'viscous'), (coulomb, viscous), friction_change(fit, j), strict=False)
+        for quantity, known, (change, std) in changes:
+            figures.append(Figure(name, quantity, known + change, std, known, warm))
+        for quantity in ('stiffness', 'backlash'):
+            if quantity in found:
+                described = _level(part[quantity])[0] if quantity in part else None
+                figures.append(Figure(name, quantity, *_level(found[quantity]), described, warm))
+    return figures
 
 
-def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """Return (ΔF_C, deviation) [N·m] and (ΔF_V, deviation) [N·m·s/rad] of joint j; None where it hardly moves."""
+def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], ...]:
+    """Return (ΔF_C, deviation) [N·m] and (ΔF_V, deviation) [N·m·s/rad] of joint j; nothing if it hardly moves."""
     full = fit.full
-    # the filtered motion is less exact at the ends of the recording than between the samples that count
+    # The filtered motion is less exact at the ends of the recording than in between.
     within = (full.time >= fit.time[0]) & (full.time <= fit.time[-1])
     moving = within & (np.abs(full.dq[:, j]) > fit.moving_speed)
-    speed, rest = full.dq[moving, j], (full.tau - full.predicted)[moving, j]
+    speed, residual = full.dq[moving, j], (full.tau - full.predicted)[moving, j]
     if len(speed) < ROWS:
-        return None
-    rows = np.column_stack([np.sign(speed), speed, np.ones_like(speed)])
-    if np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0), tol=1e-3) < rows.shape[1]:
-        return None
-    inverse = np.linalg.inv(rows.T @ rows)
-    change = inverse @ (rows.T @ rest)
-    left = rest - rows @ change
-    deviation = np.sqrt(correlated_variance(left, rows.T @ rows, inverse) * np.diag(inverse))
-    return (float(change[0]), float(deviation[0])), (float(change[1]), float(deviation[1]))
+        return ()
+    try:
+        names = ('coulomb', 'viscous', 'offset')
+        change = least_squares(np.column_stack([np.sign(speed), speed, np.ones_like(speed)]), residual, names)
+    except NotReliableError:  # one direction, or one speed
+        return ()
+    return tuple((change[name], change.deviation(name)) for name in names[:2])
 
 
-def _transmission(name: str, part: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Figure]:
-    return [
-        Figure(name, quantity, *of(part[quantity]), of(reference[quantity])[0] if quantity in reference else None)
-        for quantity, of in (('stiffness', _stiffness), ('backlash', _mean))
-        if quantity in part
-    ]
-
-
-def _stiffness(document: Mapping[str, Any]) -> tuple[float, float | None]:
+def _level(document: Mapping[str, Any]) -> tuple[float, float | None]:
+    """Return the stiffness without load, or the mean backlash, and its deviation where it is one number."""
     stated = document.get('standard_deviations') or [None]
-    return float(document['coefficients'][0]), stated[0]
-
-
-def _mean(document: Mapping[str, Any]) -> tuple[float, float | None]:
-    """Return the mean of a map over the turn, and its deviation where it is one number."""
-    if 'values' in document:
-        stated = document.get('standard_deviations') or []
-        return float(np.mean(document['values'])), float(stated[0]) if len(stated) == 1 else None
-    return float(document['mean']), None
-
-
-def _residual_of(description: DynamicsDescription) -> float | None:
-    percent = description.document.get('provenance', {}).get('moving_residual_percent')
-    return None if percent is None else float(percent)
-
-
-def _temperatures(recording: Recording) -> dict[str, float]:
-    if recording.temperature is None:
-        return {}
-    return dict(zip(recording.joint_names, map(float, recording.temperature.mean(axis=0)), strict=True))
+    if 'coefficients' in document:
+        return float(document['coefficients'][0]), stated[0]
+    value = np.mean(document['values']) if 'values' in document else document['mean']
+    return float(value), stated[0] if len(stated) == 1 else None
 
 
 def main() -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Measurements of runs as series over time, their slopes, and one table of everything.
+"""The runs in a folder tree, their measurements as series over time, and one table of everything.
 
 The slope follows from least squares, with a column for temperature where that varied:
 
@@ -21,23 +21,109 @@ The slope follows from least squares, with a column for temperature where that v
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
 from joint_dynamics.arrays import FloatArray, finite
-from joint_dynamics.trend.measure import QUANTITIES, Measurement
-from joint_dynamics.trend.runs import Run
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests.result import least_squares
+from joint_dynamics.trend.measure import QUANTITIES, Figure
 
+REFERENCE = 'reference.yaml'  # name of the description of a robot when new, in the robot's folder
+BAGS = ('.mcap', '.db3')
+DATE = re.compile(r'(?<!\d)(20\d\d)[-_.]?(\d\d)[-_.]?(\d\d)(?:[-_T ]?(\d\d)[-_.:h]?(\d\d)(?:[-_.:]?(\d\d))?)?(?!\d)')
 DAY = 86400.0  # s
 TEMPERATURE_SPAN = 3.0  # °C; a smaller range determines no coefficient of temperature
-ROUNDING = 1e-9  # relative scatter of runs below which only rounding is left
+ROUNDING = 1e-9  # relative change from first to last run that may be rounding
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recording of a robot.
+
+    Attributes
+    ----------
+    robot
+        the first folder below the root; for runs in the root itself, the root's name.
+    path
+        of the recording.
+    date
+        as in its path, taken as UTC.
+    """
+
+    robot: str
+    path: Path
+    date: datetime.datetime
+
+
+def find_runs(root: str | Path, leave_out: str | Path | None = None) -> tuple[list[Run], dict[str, str]]:
+    """Return the runs below a folder, by robot and date, and the paths left out with the reason.
+
+    A run is a rosbag2 folder, or an .mcap, .db3 or .csv file. Its date is the last one in its path (2026-03-01,
+    20260301_1430).
+
+    Parameters
+    ----------
+    root
+        the folder.
+    leave_out
+        a folder below it to ignore, such as that of the results.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the folder does not exist or contains no run.
+    """
+    root = Path(root).expanduser()
+    if not root.is_dir():
+        raise JointDynamicsError(f'trend: expected a folder of runs, found no folder {root}')
+    runs: list[Run] = []
+    left_out: dict[str, str] = {}
+    skipped = None if leave_out is None else Path(leave_out).expanduser().resolve()
+    for path in _candidates(root, skipped):
+        parts = path.relative_to(root).parts
+        try:
+            date = _date_of(path, parts)
+        except JointDynamicsError as error:
+            left_out[str(path)] = str(error)
+            continue
+        runs.append(Run(parts[0] if len(parts) > 1 else root.resolve().name, path, date))
+    if not runs and not left_out:
+        raise JointDynamicsError(
+            f'trend: expected recordings (rosbag2 folders, .mcap, .db3, .csv) below {root}, found none'
+        )
+    return sorted(runs, key=lambda run: (run.robot, run.date, str(run.path))), left_out
+
+
+def _candidates(root: Path, skipped: Path | None) -> Iterator[Path]:
+    for folder, names, files in os.walk(root):
+        here = Path(folder)
+        names[:] = sorted(name for name in names if not name.startswith('.') and (here / name).resolve() != skipped)
+        bags = [name for name in files if Path(name).suffix in BAGS]
+        if here != root and ('metadata.yaml' in files or any(name.startswith(here.name) for name in bags)):
+            names[:] = []
+            yield here
+        else:
+            yield from (here / name for name in sorted(files) if name in bags or name.lower().endswith('.csv'))
+
+
+def _date_of(path: Path, parts: tuple[str, ...]) -> datetime.datetime:
+    for match in (match for part in reversed(parts) for match in reversed([*DATE.finditer(part)])):
+        with contextlib.suppress(ValueError):  # such as 2026-02-30
+            year, month, day, hour, minute, second = (int(number or 0) for number in match.groups())
+            return datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.timezone.utc)
+    raise JointDynamicsError(f'{path}: expected a date in its path, as 2026-03-01 or 20260301_1430, found none')
 
 
 @dataclass(frozen=True)
@@ -105,37 +191,33 @@ class Series:
     def slope(self) -> Slope | None:
         """Slope over time; None where the runs do not determine it."""
         days, warm = self.days, self.temperatures
-        columns = [np.ones_like(days), days - days.mean()]
+        columns = {'mean': np.ones_like(days), 'slope': days - days.mean()}
         if np.isfinite(warm).all() and np.ptp(warm) > TEMPERATURE_SPAN:
-            columns.append(warm - warm.mean())
-        a = np.column_stack(columns)
-        freedom = len(days) - a.shape[1]
-        if freedom < 1 or np.linalg.matrix_rank(a) < a.shape[1]:
+            columns['warmth'] = warm - warm.mean()
+        try:
+            fit = least_squares(np.column_stack([*columns.values()]), self.values, [*columns], in_time=False)
+        except JointDynamicsError:  # too few runs, or all of one time
             return None
-        inverse = np.linalg.inv(a.T @ a)
-        coefficients = inverse @ (a.T @ self.values)
-        residual = self.values - a @ coefficients
-        scatter = max(float(residual @ residual) / freedom, (ROUNDING * np.abs(self.values).max()) ** 2)
-        deviation = float(np.sqrt(scatter * inverse[1, 1]))
-        mean, per_day = map(float, coefficients[:2])
-        start, end = (mean + per_day * float(columns[1][k]) for k in (0, -1))
-        ratio = abs(per_day) / deviation if deviation else 0.0
-        return Slope(per_day, deviation, start, end, 2.0 * float(student.sf(ratio, freedom)))
+        deviation = max(fit.deviation('slope'), ROUNDING * float(np.abs(self.values).max()) / days[-1])
+        start, end = (fit['mean'] + fit['slope'] * float(columns['slope'][k]) for k in (0, -1))
+        ratio = abs(fit['slope']) / deviation if deviation else 0.0
+        significance = 2.0 * float(student.sf(ratio, len(days) - len(columns)))
+        return Slope(fit['slope'], deviation, start, end, significance)
 
 
-def series_of(measured: Sequence[tuple[Run, Measurement]]) -> list[Series]:
+def series_of(measured: Sequence[tuple[Run, Sequence[Figure]]]) -> list[Series]:
     """Return the series of all robots, joints and quantities, runs in order of time."""
-    points: dict[tuple[str, str, str], list[tuple[Run, Any, float | None]]] = {}
-    for run, measurement in sorted(measured, key=lambda item: (item[0].robot, item[0].date, str(item[0].path))):
-        for figure in measurement.figures:
-            point = run, figure, measurement.temperatures.get(figure.joint)
-            points.setdefault((run.robot, figure.joint, figure.quantity), []).append(point)
+    points: dict[tuple[str, str, str], list[tuple[Run, Figure]]] = {}
+    for run, found in sorted(measured, key=lambda item: (item[0].robot, item[0].date, str(item[0].path))):
+        for figure in found:
+            points.setdefault((run.robot, figure.joint, figure.quantity), []).append((run, figure))
     series = []
     for (robot, joint, quantity), rows in points.items():
-        runs, figures, warm = zip(*rows, strict=True)
-        numbers = [(figure.value, figure.std, each) for figure, each in zip(figures, warm, strict=True)]
-        values, deviations, temperatures = np.array(numbers, dtype=float).T  # None is NaN
-        reference = next((figure.reference for figure in figures if figure.reference is not None), None)
+        runs, figures = zip(*rows, strict=True)
+        # None becomes NaN.
+        numbers = np.array([(each.value, each.std, each.temperature) for each in figures], dtype=float)
+        reference = next((each.reference for each in figures if each.reference is not None), None)
+        values, deviations, temperatures = numbers.T
         series.append(Series(robot, joint, quantity, runs, values, deviations, temperatures, reference))
     return series
 

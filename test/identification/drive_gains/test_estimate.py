@@ -26,24 +26,15 @@ import pytest
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.drive_gains.estimate import (
-    CurrentSystem,
     DriveGains,
-    current_observations,
     identify_drive_gains,
     motor_currents,
     poorly_determined_gains,
     with_torque,
 )
 from joint_dynamics.identification.drive_gains.payload import identify_payload
-from joint_dynamics.identification.drive_gains.payload_runs import payload_problem
-from joint_dynamics.identification.drive_gains.total_least_squares import (
-    mixed,
-    total_least_squares,
-    weighted_least_squares,
-)
 from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
@@ -278,41 +269,6 @@ def test_a_payload_too_light_to_calibrate_with_is_said_to_be(robot, share, poor)
 def test_what_is_known_must_set_the_scale(robot, clean, known, message):
     with pytest.raises(JointDynamicsError, match=message):
         identify_drive_gains(robot.model, [clean[0]], [clean[1]], known, PLAN)
-
-
-def test_gains_robot_and_payload_are_slices_of_one_solution(robot):
-    runs = ([robot.record(51)], [robot.record(52, HEAVY)])
-    known = {'M': 4.59, 'XX': 0.0959}
-    mask = np.array([name in known for name in INERTIAL])
-    robot_problem = Problem(robot.model, current_observations(robot.model, runs[0], PLAN, None))
-    loaded = payload_problem(robot_problem, current_observations(robot.model, runs[1], PLAN, None))
-    system = CurrentSystem(robot_problem, loaded, known, 0.01)
-    triangles = triangulate(system.blocks())
-    start = weighted_least_squares(triangles, system.optional)
-    best = mixed(triangles, system.blocks, system.optional, start)
-    x, covariance, std = best.x, best.covariance, np.sqrt(np.diag(best.covariance))
-    n, b = 6, robot_problem.columns
-    found = identify_drive_gains(robot.model, *runs, known, PLAN)
-    assert found.joint_names == robot.model.joint_names and found.prior is None
-    np.testing.assert_allclose(found.by_solver['tls'], total_least_squares(triangles, start)[:n], rtol=1e-9)
-    np.testing.assert_allclose(found.by_solver['wls'], start.chi[:n], rtol=1e-9)
-    np.testing.assert_allclose(found.gains, x[:n], rtol=1e-9)
-    np.testing.assert_allclose(found.chi, x[n : n + b], rtol=1e-9)
-    np.testing.assert_allclose(found.covariance, covariance[n : n + b, n : n + b], rtol=1e-6)
-    np.testing.assert_allclose(found.deviation, std[:n], rtol=1e-6)
-    payload = found.payload
-    np.testing.assert_array_equal(payload.known, mask)
-    np.testing.assert_allclose(payload.values[~mask], x[n + b :], rtol=1e-9)
-    np.testing.assert_array_equal(payload.values[mask], [0.0959, 4.59])
-    np.testing.assert_allclose(payload.deviation[~mask], std[n + b :], rtol=1e-6)
-    assert not payload.deviation[mask].any()
-    assert not payload.covariance[mask].any() and not payload.covariance[:, mask].any()
-    np.testing.assert_allclose(payload.covariance[np.ix_(~mask, ~mask)], covariance[n + b :, n + b :], rtol=1e-6)
-    # without a rest speed every row counts
-    moving = identify_drive_gains(robot.model, *runs, known, PLAN, rest_speed=0.0)
-    assert moving.solution.covariance[0, 0] != covariance[0, 0]
-    with pytest.raises(JointDynamicsError, match='drive_gains: expected'):
-        identify_drive_gains(robot.model, *runs, known, PLAN, prior={'joint_1': 1.0})
 
 
 def test_bad_recordings(robot, clean):

@@ -20,7 +20,6 @@ In pinocchio, out of the robot's torque.
 import re
 from copy import copy
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pinocchio
@@ -30,8 +29,8 @@ from scipy.stats import t as student
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.conversion import GainUncertainty, gain_sensitivity
-from joint_dynamics.identification.drive_gains.payload import identify_payload, payload_changes, payload_differences
-from joint_dynamics.identification.drive_gains.payload_runs import LoadedRows, known_payload, payload_problem, split
+from joint_dynamics.identification.drive_gains.payload import identify_payload, payload_differences
+from joint_dynamics.identification.drive_gains.payload_runs import LoadedRows, known_payload, payload_problem
 from joint_dynamics.identification.identification_settings import KnownPayload
 from joint_dynamics.identification.observations import FilterPlan, Observation, observe
 from joint_dynamics.identification.physical.semidefinite import payload_body, pseudo_inertias
@@ -41,6 +40,7 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, StandardParameters
 from joint_dynamics.robot.standard_parameters import point_mass
+from joint_dynamics.signals.filtering import ParallelDecimator
 
 BODY = pinocchio.Inertia(2.3, np.array([0.04, -0.02, 0.11]), np.diag([0.02, 0.025, 0.012]))
 PLAN = FilterPlan(10.0, 50.0, 20.0, 20, 0.1)
@@ -77,21 +77,13 @@ def test_columns_of_the_payload_are_the_torque_of_a_welded_body(true_robot):
     model = true_robot.model
     q, dq, ddq = model.random_states(40, rng)
     more = with_body(true_robot, BODY).torque(q, dq, ddq) - true_robot.torque(q, dq, ddq)
-    observation = Observation(
-        '', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, np.zeros((40, model.n)), None, None, np.full(model.n, True)
-    )
+    whole = np.full(model.n, True)
+    decimator = ParallelDecimator(40, 1.0, 10.0, 1)
+    observation = Observation('', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, 0.0 * q, None, decimator, whole)
     problem = Problem(model, [observation], rows=LoadedRows(model, [observation], model.n - 1))
     columns = [block.rows[:, problem.base.count - 10 : problem.base.count] for block in problem.blocks()]
     torque = np.concatenate([np.einsum('jps,p->sj', rows, parameters(BODY)) for rows in columns])
-    assert np.allclose(torque, more, atol=1e-9)
-
-
-def test_split_gives_the_robot_its_own_columns(true_robot):
-    observation = observed(true_robot, 1)
-    problem = Problem(true_robot.model, [observation])
-    for plain, (_, W, W_L) in zip(problem.blocks(), split(payload_problem(problem, [observation])), strict=True):
-        assert np.allclose(plain.rows, W, rtol=1e-12, atol=1e-12)
-        assert W_L.shape[1] == 10
+    assert np.allclose(torque, decimator.apply(more), atol=1e-9)
 
 
 def test_payload_of_a_known_robot(true_robot, carrying):
@@ -268,21 +260,3 @@ def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
     assert np.sqrt(spread.deviation**2 - exact.deviation**2) == pytest.approx(
         0.05 * np.abs(exact.values), rel=1e-3, abs=1e-6
     )
-
-
-def test_a_payload_in_one_of_two_recordings_is_found(two_links, two_link_runs):
-    of, chi = two_link_runs
-    parts = [of(1), of(3, carried=1.5)]
-    problem = Problem(two_links, parts)
-    fits = [
-        SimpleNamespace(name=name, residual=np.zeros((len(part.time), 2)))
-        for name, part in zip(('light', 'heavy'), parts, strict=True)
-    ]
-    for block in problem.blocks():
-        fits[block.observation].residual[block.kept] = (block.tau - np.einsum('jbs,b->js', block.rows, chi)).T
-    both, light, heavy = payload_changes(problem, fits)
-    whole = sum(float(np.sum(fit.residual**2)) for fit in fits)
-    assert heavy[0] < 0.05 * whole < 0.9 * whole < light[0] <= whole and heavy[0] < both[0]
-    assert {code for _, code, _ in (both, light, heavy)} == {'payload_mixed'}
-    told = re.fullmatch(r'the robot of heavy carries another payload than in training, mass \+([\d.]+) kg', heavy[2])
-    assert float(told[1]) == pytest.approx(1.5, rel=0.1)

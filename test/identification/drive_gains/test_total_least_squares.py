@@ -23,7 +23,6 @@ import scipy.linalg
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.total_least_squares import (
     deviations,
-    homogeneous,
     linearised,
     mixed,
     mixed_start,
@@ -89,20 +88,6 @@ def system(request):
     blocks, z = made(seed, rest=rest)
     triangles = triangulate(blocks)
     return blocks, z, triangles, weighted_least_squares(triangles, np.zeros(N + B))
-
-
-def test_one_column_per_current_is_the_same_system(system):
-    blocks, _, triangles, _ = system
-    whole = homogeneous(triangles)
-    A, y, motor = dense(blocks, np.ones(N), np.full(N, np.inf))
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        x = rng.normal(size=N + B)
-        expected = [np.linalg.norm((y - A @ x)[motor == m]) for m in range(N)]
-        np.testing.assert_allclose(whole.residual_norms(x), expected, rtol=1e-9)
-    np.testing.assert_array_equal(whole.counts, triangles.counts)
-    own = np.array([np.abs(A[motor == m]).max(axis=0) > 0 for m in range(N)])
-    np.testing.assert_array_equal(whole.own, own)
 
 
 def test_weighted_least_squares_is_that_of_the_rows(system):
@@ -204,41 +189,6 @@ def test_the_mixed_solution_is_the_regression_of_the_currents(system):
     # the truth within the deviations of the parameters
     error = (found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance))
     assert np.abs(error).max() < 4.5
-
-
-def test_units_of_current_and_parameters_do_not_matter(system):
-    """Currents in mA, parameters in other units: every solution is the same in its new units, deviations too."""
-    blocks, _, _, _ = system
-    units, columns = np.array([1e3, 1.0, 1e-2]), 10.0 ** np.arange(-2, 3)
-    factor = np.concatenate([units, columns])
-
-    def solutions(blocks):
-        triangles, regression = solution_of(blocks)
-        start = weighted_least_squares(triangles, np.zeros(N + B))
-        deviation = np.sqrt(np.diag(regression.covariance))
-        total = total_least_squares(triangles, start)
-        return regression.x, deviation, start.chi, mixed_start(triangles, start), total
-
-    other = []
-    for block in blocks:
-        rows = block.rows.copy()
-        rows[:, 0] *= units[:, None]
-        rows[:, 1:] *= columns[:, None]
-        other.append(replace(block, rows=rows))
-    for after, before in zip(solutions(other), solutions(blocks), strict=True):
-        np.testing.assert_allclose(after * factor, before, rtol=1e-4)
-
-
-def test_exact_currents_are_solved_exactly(system):
-    blocks, z = made(3, noise=0 * NOISE)
-    triangles, found = solution_of(blocks)
-    truth = np.concatenate([GAINS, z])
-    np.testing.assert_allclose(found.x, truth, rtol=1e-6)
-    sigma, rest = deviations(linearised(triangles, truth), truth)
-    assert (sigma > 0).all() and (rest >= sigma).all()
-    np.testing.assert_allclose(
-        total_least_squares(triangles, weighted_least_squares(triangles, np.zeros(N + B))), truth, rtol=1e-5
-    )
 
 
 @pytest.mark.parametrize('rest', [True, False])

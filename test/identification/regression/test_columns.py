@@ -23,7 +23,6 @@ import pytest
 from joint_dynamics.arm import terms_from_config
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.regression.columns import spans
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import ModelRows, prior_spread
 from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
@@ -47,7 +46,7 @@ def observation(model, samples, seed, factor=7):
     rng = np.random.default_rng(seed)
     q, dq, ddq = model.random_states(samples, rng)
     tau = rng.normal(size=q.shape)
-    decimator = None if factor is None else ParallelDecimator(samples, 5.0, 100.0, factor)
+    decimator = ParallelDecimator(samples, 5.0, 100.0, factor)
     motor = q + 0.1, dq + 0.2 * np.sign(dq), 1.1 * ddq
     every = np.full(model.n, True)
     return Observation('run', np.arange(samples) * 0.01, q, dq, ddq, *motor, tau, None, decimator, every)
@@ -66,8 +65,6 @@ def test_terms_of_no_joint_are_refused(two_links, observed):
     terms = terms_from_config({'elbow': [{'fourier': 1}]})
     with pytest.raises(JointDynamicsError, match="expected a joint of joint_1, joint_2, found 'elbow'"):
         Problem(two_links, [observed(1, 20)], terms)
-    with pytest.raises(ValueError, match='without a parallel filter has no spans'):
-        next(spans(observed(1, 20)))
 
 
 @pytest.mark.parametrize('mounting', [None, (0.4, 0.0, 0.0)])

@@ -14,19 +14,12 @@
 
 """Covariance of estimates under correlated noise: the sandwich formula, and the coverage of its intervals."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.signal import lfilter
 from scipy.stats import binom, norm
 
-from joint_dynamics.identification.regression.covariance import (
-    blocks_of_time,
-    correlated_variance,
-    samples_per_independent,
-    sandwich,
-)
+from joint_dynamics.identification.regression.covariance import correlated_variance, samples_per_independent, sandwich
 from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import triangulate
@@ -72,34 +65,6 @@ def test_sandwich_equals_the_dense_formula(dense, blocks, system):
     found = sandwich(lambda: blocks(rows, tau), solution)
     np.testing.assert_array_equal(found, found.T)
     np.testing.assert_allclose(found, M @ meat @ M, rtol=1e-6, atol=1e-9 * np.abs(found).max())
-
-
-def test_covariance_ignores_pieces_and_scales_with_units():
-    """Two recordings in blocks of 300 or 17 samples; torque in N·m or mN·m."""
-    rng = np.random.default_rng(8)
-    rows, tau = rng.standard_normal((2, 5, 300)), rng.standard_normal((2, 300))
-
-    def pieces(size, scale=1.0):
-        for observation, first in ((0, 0), (1, 200)):
-            last = 200 if observation == 0 else 300
-            for start in range(first, last, size):
-                part = slice(start, min(start + size, last))
-                place = slice(part.start - first, part.stop - first)
-                yield Block(rows[:, :, part], scale * tau[:, part], tau[:, part], observation, place)
-
-    found = [
-        sandwich(partial(pieces, size, scale), wls(triangulate(pieces(size, scale))))
-        for size, scale in ((300, 1.0), (17, 1.0), (17, 1e3))
-    ]
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12 * np.abs(found[0]).max())
-    np.testing.assert_allclose(found[2], 1e6 * found[1], rtol=1e-9, atol=1e-6 * np.abs(found[1]).max())
-
-
-def test_blocks_of_time_never_cross_recordings():
-    labels = blocks_of_time([700, 5, 295], 10)
-    assert [len(np.unique(label)) for label in labels] == [7, 1, 3]
-    assert len(np.unique(np.concatenate(labels))) == 11
-    assert np.concatenate(blocks_of_time([10] * 200, 10, 40)).max() == 39
 
 
 @pytest.mark.parametrize('memory', [0.0, 0.5, 0.9])

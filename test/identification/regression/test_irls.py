@@ -70,7 +70,7 @@ def test_gross_outliers_hardly_move_the_parameters(ur, recording, problem):
 def test_clean_data_are_left_alone(problem):
     solution = first_of(problem)
     assert cleaned(problem, solution.chi, gross=1e3)[0] is problem
-    # but for reversals, where the sign of the filtered speed is a sample early or late
+    # except at reversals: the sign of the filtered speed is a sample early or late there
     assert np.mean(cleaned(problem, solution.chi)[1][0]) < 1e-4
 
 
@@ -80,7 +80,7 @@ def test_identify_by_irls(ur, true_robot):
     result = identify(ur, [dirty], [unseen], IdentificationSettings(method='irls'))
     plain = identify(ur, [recording], [unseen])
     assert result.validation[0].residual_percent()[1] < 1.5 * plain.validation[0].residual_percent()[1]
-    assert result.details.irls['loops'][-1]['replaced_samples_percent'] == pytest.approx(10.0, abs=0.5)
+    assert result.details.irls['converged']
     # the fit shows the torque as measured, outliers and all
     assert result.training[0].residual_percent()[1] > 10
 

@@ -64,7 +64,7 @@ def test_residuals_in_percent():
     assert full.rate == pytest.approx(100.0) and full.band == 10.0
     slow = FullRate(time * 10, tau, predicted, dq)
     assert slow.rate == pytest.approx(10.0) and slow.band == pytest.approx(4.0)
-    fixed = fit.fixed_band
+    fixed = fit.summary()['fixed_band']
     assert fixed['band_hz'] == 10.0
     share = 100 * np.linalg.norm(residual) / np.linalg.norm(reference)
     assert fixed['residual_percent']['overall'] == pytest.approx(share)

@@ -22,8 +22,7 @@ import pytest
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import effective_samples, gain, vuong_statistic
-from joint_dynamics.identification.reliability.explanation import Explanation
+from joint_dynamics.identification.reliability.evidence import gain
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 
 BOTH = np.arange(2)
@@ -47,13 +46,10 @@ def samples(two_links, observed, truth, base_parameters_of):
 
 def clear(model, samples):
     """Return (code, text) of the clear alternatives, the best first."""
-    found = [one for one in Alternatives(model, samples).better_alternatives() if one.clear]
+    found = Alternatives(model, samples).better_alternatives()
     gains = [one.gain for one in found]
     assert gains == sorted(gains, reverse=True)
     return [(one.code, one.text) for one in found]
-
-
-MOTION = ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
 
 
 def moved_in_time(samples, scale):
@@ -131,8 +127,6 @@ def test_time_that_runs_backwards(two_links, samples):
 def test_time_in_other_units(two_links, samples, factor):
     faster = moved_in_time(samples, 1.0 / factor)
     text = f'the recordings lasted {factor:g} times as long as their stamps say'
-    if factor < 1:
-        text = f'the recordings lasted {factor:g} of what their stamps say (stamps {1 / factor:g} times too far apart)'
     assert clear(two_links, faster)[0] == ('time_scale', text)
 
 
@@ -170,53 +164,9 @@ def test_longer_time_does_not_matter_without_accelerations(two_links, samples):
     chi = Alternatives(two_links, samples).given.chi
     at_rest = np.einsum('jbs,b->js', Alternatives(two_links, quiet).rows, chi)
     noise = 0.01 * at_rest.std(axis=1)[:, None] * np.random.default_rng(0).normal(size=at_rest.shape)
-    (found,) = Alternatives(two_links, replace(samples, tau=at_rest + noise)).times()
-    assert found.clear and found.mend.time_scale > 2 and not found.matters
+    assert list(Alternatives(two_links, replace(samples, tau=at_rest + noise)).times()) == []
     (found,) = Alternatives(two_links, moved_in_time(samples, 0.5)).times()
-    assert found.clear and found.matters and found.mend.time_scale == pytest.approx(2.0)
-
-
-def test_a_gain_of_a_few_blocks_of_time_has_to_be_twice_as_large(two_links, samples):
-    fitted = Alternatives(two_links, samples).given
-    for gained, steady, expected in (
-        (19.9, np.inf, False), (20.1, np.inf, True), (20.1, 2.1, True),
-        (20.1, 1.9, False), (39.9, 1.9, False), (40.1, 1.9, True),
-    ):  # fmt: skip
-        assert Explanation('code', 'text', (), fitted, fitted, gained, steady).clear is expected
-    assert Explanation('code', 'text', (), fitted, fitted, 20.1).clear
-
-
-def test_alternative_is_judged_by_the_larger_sample_number(resting_problem, two_links, base_parameters_of):
-    """Its gain counts the larger number of independent samples; a losing one is not constrained."""
-    runs = resting_problem.observations
-    rng = np.random.default_rng(10)
-    values = {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Ia_1': 0.4, 'Ia_2': 0.2}
-    chi = base_parameters_of(two_links, values)
-    plain = Problem(two_links, runs)
-    noisy = [
-        replace(run, tau=tau + 0.05 * tau.std(axis=0) * rng.normal(size=tau.shape))
-        for run in runs
-        for tau in [full_rate_torque(plain, run, chi)]
-    ]
-    good = samples_of(Problem(two_links, noisy, rest_speed=0.4))
-    bad = Alternatives(two_links, replace(good, tau=good.tau[::-1].copy()))
-    for order in (None, np.array([1, 0])):
-        target = good.tau if order is not None else bad.samples.tau * [[1.0], [-1.0]]
-        found = bad.fitted('code', 'text', bad.normal, target, order)
-        assert (found.code, found.text) == ('code', 'text')
-        fit = bad.normal.fit(target)
-        left, back = bad.normal.residuals(target, fit.chi), np.array([0, 1]) if order is None else order
-        unexplained = fit.unexplained[back]
-        own = effective_samples(left, good.weight, good.part)[back]
-        fit = replace(fit, unexplained=unexplained)
-        count = np.maximum(bad.count, own)
-        if order is None:
-            assert found.gain <= 0 and found.vuong_statistic == np.inf
-            continue
-        assert found.gain == pytest.approx(gain(bad.given, fit, count)) and found.gain > 20
-        np.testing.assert_allclose(found.fitted.unexplained, unexplained)
-        expected = vuong_statistic((bad.given, bad.residuals), (fit, left[back]), count, good.weight, bad.blocks)
-        assert found.vuong_statistic == pytest.approx(expected)
+    assert found.clear and found.mend.time_scale == pytest.approx(2.0)
 
 
 def test_wrong_torque_does_not_lower_the_sample_number(resting_problem, two_links, base_parameters_of):
@@ -237,4 +187,4 @@ def test_wrong_torque_does_not_lower_the_sample_number(resting_problem, two_link
     other[0] += 0.03 * other[0].std() * rng.normal(size=other.shape[1])
     found = bad.fitted('code', 'text', bad.normal, other)
     assert gain(bad.given, bad.normal.fit(other), bad.count) < 0
-    assert found.gain > 20 and np.isfinite(found.vuong_statistic)
+    assert found.gain > 20

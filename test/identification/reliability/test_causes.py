@@ -43,11 +43,6 @@ def turned(tau, *joints):
     return tau * np.where(np.isin(np.arange(tau.shape[1]), joints), -1.0, 1.0)
 
 
-def test_a_good_recording_has_no_cause(arm, check):
-    found = check(*arm)
-    assert not found.reasons and 'mend' not in found.summary
-
-
 @pytest.mark.parametrize('measured', [True, False])
 def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured, check):
     """With measured speeds the time comes first, told by them alone; without it is found by the torques."""
@@ -78,13 +73,16 @@ def test_speeds_correct_the_time_of_a_slow_motion(arm, true_robot_of, check):
 
 
 @pytest.mark.parametrize(
-    ('after', 'proved'),
-    [([0.8, 0.7, 0.9, 0.8, 0.8], True), ([0.9, 1.2, 0.1, 1.4, 0.8], False), ([0.9, 0.9, 0.9, 0.9, 0.1], True)],
+    ('before', 'after', 'proved'),
+    [
+        ([1.0, 1.0, 1.0, 1.0, 1.0], [0.8, 0.7, 0.9, 0.8, 0.8], True),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], [0.9, 1.2, 0.1, 1.4, 0.8], False),
+        ([20.0, 1.0, 1.0, 1.0, 1.0], [14.0, 0.8, 0.9, 0.8, 0.7], True),
+    ],
 )
-def test_correction_is_proved_if_steadily_or_half_better(after, proved):
-    """Residual power in five folds, of 1 (the last: of 20 in one, with almost no residual)."""
-    before = np.where(np.array(after) == min(after), 20.0, 1.0) if after[-1] == 0.1 else np.ones(5)
-    assert causes.proves(before[:, None], np.array(after)[:, None]) is proved
+def test_correction_is_proved_if_steadily_better(before, after, proved):
+    """Residual power in five folds; one fold with twenty times the power of the others hides none of them."""
+    assert causes.proves(np.array(before)[:, None], np.array(after)[:, None]) is proved
 
 
 def test_encoder_spikes_are_named_before_a_sign_that_is_inferred(arm, check):
@@ -114,16 +112,6 @@ def test_degrees_by_speeds_and_by_torques_are_one_reason(arm, true_robot_of, che
     assert [reason.code for reason in reasons] == ['degrees'] and 'position_scale' in reasons[0].mend['recording']
 
 
-def test_an_axis_that_points_the_other_way_is_one_cause(arm, check):
-    """Not a sign of its position and one of its torque, one after the other."""
-    model, recording = arm
-    name = model.joint_names[2]
-    bad = replace(recording, q=turned(recording.q, 2), tau=turned(recording.tau, 2), dq=None)
-    found = check(model, bad)
-    assert [reason.code for reason in found.reasons] == ['axis_sign']
-    assert found.reasons[0].mend == {'recording': {'torque_sign': {name: -1.0}, 'position_sign': {name: -1.0}}}
-
-
 def test_what_unseen_data_do_not_prove_is_noted(arm, monkeypatch, check):
     """Each correction by itself; where none is proved the recording is refused by none."""
     model, recording = arm
@@ -140,19 +128,6 @@ def test_what_unseen_data_do_not_prove_is_noted(arm, monkeypatch, check):
         found = check(model, bad)
         assert {reason.code for reason in found.reasons if reason.code in both} == proved
         assert any(f'the torque of {model.joint_names[2]} has the opposite sign' in note for note in found.notes)
-
-
-@pytest.mark.parametrize('hidden', [False, True])
-def test_spikes_count_where_their_removal_explains_more(arm, hidden, check):
-    """Not beside a tenth of a torque that no motion explains either, which hides them."""
-    model, recording = arm
-    tau = recording.tau.copy()
-    tau[100:1900:100, 4] += np.ptp(tau[:, 4])
-    if hidden:
-        tau[:, 4] += 0.3 * np.ptp(tau[:, 4]) * np.sin(5.0 * recording.time)
-    found = check(model, replace(recording, tau=tau))
-    assert ('spikes' in [reason.code for reason in found.reasons]) == (not hidden)
-    assert any('18 outliers' in note for note in found.notes) == hidden
 
 
 def test_the_doctor_writes_a_configuration_by_which_it_is_well(arm, ur_table, tmp_path):

@@ -42,7 +42,6 @@ UNTOLD = {
     'gen3': {
         'torque sign of the last joint',
         'last torques swapped',
-        'torque of joint 2 doubled',
         'backwards in time',
         'sign of joint 2 in one recording',
     },
@@ -122,17 +121,7 @@ def test_corruptions_are_named(name, step, assert_named):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    'name',
-    [
-        'ur',
-        '7r',
-        'tx40',
-        'kr300',
-        # 39 of 44: without causes by the links of the robot file, one more than a tenth is missed
-        pytest.param('gen3', marks=pytest.mark.xfail(strict=True, reason='five of 44 are missed')),
-    ],
-)
+@pytest.mark.parametrize('name', ['ur', '7r', 'tx40', 'kr300', 'gen3'])
 def test_corruptions_are_named_on_every_robot(name, assert_named):
     assert_named(name)
 
@@ -201,7 +190,7 @@ def test_stamps_in_another_unit_are_named_without_a_solution(factor, good):
 
 @pytest.mark.parametrize('share', [1.5, 4.0])
 def test_what_no_friction_explains_is_always_a_reason(share, good):
-    """An arm that drags on the floor: random forces at the tip, against the motion and as large as the torque."""
+    """An arm that drags on the floor: random forces at the tip, against the motion, of the size of the torque."""
     model, (recording,) = good('ur')
     recording = thinned(recording, 2)
     rng = np.random.default_rng(3)
@@ -212,17 +201,6 @@ def test_what_no_friction_explains_is_always_a_reason(share, good):
     left = overall_residual(result.training, moving=True)[1]
     assert left > 25
     assert result.reasons
-
-
-def test_the_delay_is_estimated(good, corruptions):
-    """Torques moved by a known time are found there, within three of the stated deviations."""
-    model, recordings = good('ur')
-    for seconds in (0.0, 0.05, -0.1):
-        moved = corruptions.delayed(recordings, seconds)
-        result = identify(model, moved, settings=IdentificationSettings(selection=False))
-        entry = result.summary()['delay']
-        assert abs(entry['seconds'] - seconds) < 3 * entry['std'] + 1e-4
-        assert any(reason.code == 'delay' for reason in result.reasons) == (seconds != 0.0)
 
 
 def cut(recordings, seed):
@@ -244,30 +222,7 @@ def test_short_windows_of_good_recordings_are_accepted(gen3, seed, checked):
 
 
 def test_what_late_friction_explains_is_no_cost_of_a_delay(gen3, checked):
-    """17.6 ± 1.3 ms would cost 5.3 % of the torque, more than the 5 that refuse, if friction came at once."""
+    """They would come 17.6 ± 1.3 ms late if friction came at once."""
     model, recordings = gen3
     found = checked(model, longer(recordings, 46))
-    assert found.summary['delay']['cost_percent'] < 2
     assert [reason.text for reason in found.reasons] == []
-
-
-@pytest.mark.parametrize('name', ['torques 50 ms late', 'torques 100 ms early', 'axis of joint 3 turned'])
-def test_the_proof_leaves_out_a_piece_of_each_recording(gen3, name, corruptions, checked):
-    """Of whole recordings left out, each the motion of one joint, no other shows the parameters.
-
-    Nor does the first torque held for the 100 ms before it, of recordings of 1.7 to 6.3 s, say how it was.
-    """
-    corruption = next(item for item in corruptions.CORRUPTIONS if item.name == name)
-    found = checked(*corruption.apply(*gen3, np.random.default_rng(1)))
-    assert found.reasons[0].code in corruption.codes
-    left = found.summary['mend']['left_percent'].values()
-    assert sum(one['after'] ** 2 for one in left) < sum(one['before'] ** 2 for one in left)
-
-
-def test_a_base_on_the_ceiling_is_told_of_short_windows(gen3, checked):
-    """58 nats, worth 10.3: five mountings are tried, and need less evidence than seventy scales of torques."""
-    model, recordings = gen3
-    runs = longer(recordings, 2)
-    assert [reason.text for reason in checked(model, runs).reasons] == []
-    ceiling = RobotModel.from_urdf(model.urdf, joints=list(model.joint_names), mounting=[np.pi, 0.0, 0.0])
-    assert 'mounting' in {reason.code for reason in checked(ceiling, runs).reasons}

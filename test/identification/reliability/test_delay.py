@@ -57,11 +57,9 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, base_pa
     def target(seconds):
         parts = []
         for run in runs:
-            smooth = run.tau
-            if run.decimator is not None:
-                half = run.decimator.half
-                padded = np.pad(run.tau, ((half, half), (0, 0)), mode='edge')
-                smooth = np.stack([np.convolve(column, run.decimator.kernel, 'valid') for column in padded.T], axis=1)
+            half = run.decimator.half
+            padded = np.pad(run.tau, ((half, half), (0, 0)), mode='edge')
+            smooth = np.stack([np.convolve(column, run.decimator.kernel, 'valid') for column in padded.T], axis=1)
             parts.append([np.interp(run.time[run.kept] + seconds, run.time, column) for column in smooth.T])
         return np.concatenate(parts, axis=1)
 
@@ -91,10 +89,6 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, base_pa
     count = np.maximum(alternatives.count, left)
     assert found.gain == pytest.approx(gain(start, best, count), rel=1e-6, abs=1e-6)
     ends = [gain(start, normal.fit(target(end)), count) for end in (-longest, longest)]
-    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    cost = sum(size * (start.unexplained - best.unexplained)) / sum(size)
-    cost = math.sqrt(max(cost, 0.0))
-    assert found.figures['cost_percent'] == pytest.approx(100 * cost, rel=1e-6, abs=1e-7)
     at = [found.figures['seconds'] + side * width for side in (-1, 0, 1)]
     low, here, high = (-count / 2 * np.log(normal.fit(target(where)).unexplained + 0.005**2) for where in at)
     slope, bend = (high - low) / (2 * width), (2 * here - low - high) / width**2
@@ -149,32 +143,10 @@ def test_a_motion_one_way_tells_no_delay(gen3, delay_named, problem_of):
     recording = load('RecordTrajectory_quadratic')
     problem = problem_of(model, [recording])
     found = delay_of(Alternatives(model, samples_of(problem)), problem.observations)
-    seconds, deviation, cost = found.figures.values()
-    assert found.gain > 20 and cost < 5 and seconds - 2 * deviation > 0.2
-    assert not found.matters and not found.notes
+    seconds, deviation = found.figures.values()
+    assert found.gain > 20 and seconds - 2 * deviation > 0.2
+    assert not found.matters
     assert not delay_named(model, recording)
-
-
-def test_a_delay_that_costs_little_is_told_where_it_has_a_peak(gen3, delay_named, problem_of):
-    """50 ms more than the recording has, for 2.7 % of the torque."""
-    model, load = gen3
-    recording = load('opti_traj_testing1')
-    assert not delay_named(model, recording)
-    recording = moved(recording, 0.05)
-    problem = problem_of(model, [recording])
-    found = delay_of(Alternatives(model, samples_of(problem)), problem.observations)
-    assert found.figures['cost_percent'] < 5 and found.matters
-    assert delay_named(model, recording)
-
-
-def test_short_recording_does_not_end_the_search(true_robot, problem_of):
-    """Delays were looked for up to a tenth of the shortest recording, here 150 ms."""
-    recordings = [true_robot.record(seed, duration, rate=100.0) for seed, duration in ((0, 10.0), (1, 10.0), (2, 1.5))]
-    late = [replace(run, time=run.time[:-20], q=run.q[20:], tau=run.tau[:-20]) for run in recordings]
-    problem = problem_of(true_robot.model, late)
-    found = delay_of(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
-    # half a sample
-    assert found.clear and abs(found.figures['seconds'] - 0.2) < 0.005
 
 
 def moved(recording, late):
@@ -187,26 +159,13 @@ def moved(recording, late):
     return replace(recording, tau=np.array(tau).T)
 
 
-@pytest.mark.parametrize(
-    'late', [(0.03, 0.05, 0.03, 0.05, 0.03, 0.05), (0.05, 0.05, 0.03, 0.05, 0.03, 0.03)], ids=['in turn', 'mixed']
-)
-def test_joints_that_disagree_tell_how_well_the_delay_is_known(true_robot, problem_of, late):
-    """Three of six joints come 30 ms late, three 50 ms: two deviations reach their mean, whatever joints weigh."""
-    recording = moved(true_robot.record(3, 30.0, rate=100.0), late)
-    problem = problem_of(true_robot.model, [recording])
-    found = delay_of(Alternatives(true_robot.model, samples_of(problem)), problem.observations).figures
-    assert 0.03 < found['seconds'] < 0.05
-    assert abs(found['seconds'] - 0.04) < 2 * found['std'] < 0.02
-
-
-def test_a_clear_delay_that_does_not_matter_is_a_note(true_robot, problem_of):
+def test_a_short_delay_is_no_reason(true_robot, problem_of):
     """12 ms are less than a period of a slow controller and drives' own filters may take."""
     recording = moved(true_robot.record(3, 30.0, rate=100.0, frequency=0.03), 0.012)
     found = check_training(problem_of(true_robot.model, [recording]), [recording])
     assert not found.reasons
-    seconds, deviation, cost = found.summary['delay'].values()
-    assert abs(seconds - 0.012) < 2 * deviation and cost < 5
-    assert any(f'torques come {1000 * seconds:.3g} ± {1000 * deviation:.2g} ms after' in note for note in found.notes)
+    seconds, deviation = found.summary['delay'].values()
+    assert abs(seconds - 0.012) < 2 * deviation
 
 
 def slipping(q, way):

@@ -20,22 +20,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.reliability import evidence
 from joint_dynamics.identification.reliability.evidence import (
     PASSES,
     ExplanationFit,
     NormalEquations,
     effective_samples,
     gain,
-    normal_equations,
-    normals_of,
+    peak,
     regressor_columns,
-    time_blocks,
-    vuong_statistic,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.thresholds import RESOLVED
-from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
 N = 3
@@ -161,15 +156,6 @@ def test_samples_count_as_many_as_are_independent():
     assert effective_samples(np.array([[2.0, 1.0]]), np.full((1, 2), 2.0), np.zeros(2)) == pytest.approx(8 / 1.8)
 
 
-def test_blocks_of_time_are_stretches_of_one_recording_each():
-    part = np.repeat([3, 5, 7], [300, 100, 200])
-    found = time_blocks(part, 12)
-    assert len(found) == 600 and (np.diff(found) >= 0).all() and found[0] == 0
-    assert [sorted(set(found[part == k])) for k in (3, 5, 7)] == [list(range(6)), [6, 7], [8, 9, 10, 11]]
-    assert set(np.bincount(found)) == {50}
-    assert len(set(time_blocks(part))) == 20
-
-
 def test_gain_is_log_ratio_less_the_cost_of_parameters():
     given = ExplanationFit(np.zeros(2), np.array([0.04, 0.0]), 7)
     other = ExplanationFit(np.zeros(2), np.array([0.01, 0.5]), 9)
@@ -179,35 +165,6 @@ def test_gain_is_log_ratio_less_the_cost_of_parameters():
     assert gain(given, other, count) == pytest.approx(expected - math.log(123.0))
     assert gain(other, given, count) == pytest.approx(-expected + math.log(123.0))
     assert gain(given, replace(given, rank=8), np.array([0.4, 0.3])) == pytest.approx(-0.5 * math.log(2.0))
-
-
-def test_steadiness_is_mean_gain_over_its_standard_error():
-    rng = np.random.default_rng(6)
-    left, right = rng.normal(size=(2, 2, 60)) * np.array([[[1.0]], [[0.4]]])
-    weight, count, blocks = rng.uniform(0.2, 1.0, (2, 60)), np.array([50.0, 20.0]), np.repeat([0, 1, 2, 4], 15)
-    first = ExplanationFit(np.zeros(1), np.array([0.3, 0.2]), 1)
-    second = ExplanationFit(np.zeros(1), np.array([0.05, 0.15]), 1)
-    sums = {}
-    for k in range(60):
-        each = 0.0
-        for j in range(2):
-            ratio = math.log((first.unexplained[j] + RESOLVED**2) / (second.unexplained[j] + RESOLVED**2))
-            share = weight[j, k] ** 2 / (weight[j] ** 2).sum()
-            apart = left[j, k] ** 2 / (left[j] ** 2).sum() - right[j, k] ** 2 / (right[j] ** 2).sum()
-            each += 0.5 * count[j] * (share * ratio + apart)
-        sums[blocks[k]] = sums.get(blocks[k], 0.0) + each
-    values = list(sums.values())
-    mean = sum(values) / 4
-    variance = sum((value - mean) ** 2 for value in values) / 3
-    found = vuong_statistic((first, left), (second, right), count, weight, blocks)
-    assert found == pytest.approx(4 * mean / math.sqrt(4 * variance))
-    turned = vuong_statistic((second, right), (first, left), count, weight, blocks)
-    assert turned == pytest.approx(-found)
-    # one block has no scatter, and shows no vuong_statistic; where nothing differs, nothing speaks against it
-    assert vuong_statistic((first, left), (second, right), count, weight, np.zeros(60)) == 0.0
-    assert vuong_statistic((first, left), (first, left), count, weight, blocks) == np.inf
-    none = np.zeros_like(left)
-    assert np.isfinite(vuong_statistic((first, none), (second, right), count, weight, blocks))
 
 
 def test_columns_are_the_torque_of_bodies_drives_and_terms(resting_problem, two_links):
@@ -257,22 +214,8 @@ def test_columns_of_coupled_drives_take_the_motors_speeds():
     assert found.shape == (2, len(every), 30) and np.abs(own).max() > 0
 
 
-@pytest.mark.parametrize('samples_per_pass', [1, 100, 4096])
-def test_normal_equations_of_many_motions_are_those_of_each(resting_problem, two_links, monkeypatch, samples_per_pass):
-    """Bit for bit: in passes of one motion, of some, of all; with motions that are shared, and that look alike."""
-    monkeypatch.setattr(evidence, 'PASS', samples_per_pass)
-    samples = samples_of(resting_problem)
-    first, second = two_links.joint_names
-    swap = {first: second, second: first}
-    moved = samples.corrected(Corrections(position_order=swap, position_sign={second: -1.0}), (first, second))
-    motions = [
-        samples, replace(samples, dq=2.0 * samples.dq), moved,
-        replace(moved, weight=samples.weight, dtheta=3.0 * moved.dtheta), replace(samples, q=samples.q + 0.5),
-    ]  # fmt: skip
-    found = list(normals_of(motions, two_links))
-    assert len(found) == len(motions)
-    for one, motion in zip(found, motions, strict=True):
-        other = normal_equations(regressor_columns(motion, two_links), motion, two_links)
-        for name in ('rows', 'matrix', 'power', 'weight'):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert list(normals_of([], two_links)) == []
+@pytest.mark.parametrize('top', [-0.4, -0.123, 0.0, 0.3007, 0.4])
+def test_a_peak_is_the_highest_of_several_maxima(top):
+    """Waves of a tenth, with the envelope of a parabola around the highest."""
+    found = peak(lambda x: np.cos(2 * np.pi * (x - top) / 0.1) - 20 * (x - top) ** 2, 0.4, 40, 1e-5)
+    assert found == pytest.approx(top, abs=1e-5)

@@ -23,7 +23,7 @@ import pytest
 
 from joint_dynamics.description.result_files import summary_text
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.reliability.excitation import excitation_reasons, predicted_deviation
+from joint_dynamics.identification.reliability.prediction import excitation_reasons, predicted_deviation
 from joint_dynamics.identification.validate import judge_description
 
 PLAIN = IdentificationSettings(selection=False)

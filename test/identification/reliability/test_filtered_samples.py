@@ -69,16 +69,3 @@ def test_corrected_samples_are_those_of_corrected_recordings(resting_problem, tw
     np.testing.assert_array_equal(slower.dq, samples.dq / 4)
     np.testing.assert_array_equal(slower.ddtheta, samples.ddtheta / 16)
     np.testing.assert_array_equal(slower.tau, [samples.tau[0], -samples.tau[1]])
-
-
-def test_backwards_time_turns_speeds_not_accelerations(resting_problem):
-    samples = samples_of(resting_problem)
-    back = samples.backwards()
-    for name in ('dq', 'dtheta', 'sign'):
-        np.testing.assert_array_equal(getattr(back, name), -getattr(samples, name))
-    for name in ('q', 'ddq', 'ddtheta', 'tau', 'weight'):
-        np.testing.assert_array_equal(getattr(back, name), getattr(samples, name))
-    tau = samples.mirrored()
-    for index in (0, 1):
-        where = samples.part == index
-        np.testing.assert_array_equal(tau[:, where], samples.tau[:, where][:, ::-1])

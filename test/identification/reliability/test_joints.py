@@ -135,12 +135,6 @@ def test_description_explains_weak_and_wrong_joints(verdicts):
     assert description.doubtful_joints(['j1', 'j3']) == lines[1:2]
 
 
-def test_joint_without_motion_has_no_figure(verdicts):
-    verdict = verdicts[3].summary() | {'error': None}
-    (line,) = described({'j4': verdict}).doubtful_joints()
-    assert 'N·m' not in line and verdict['why'] in line
-
-
 @pytest.mark.parametrize('joints', [None, {}, {'j1': {'state': 'reliable'}}])
 def test_no_warning_where_all_joints_are_reliable(joints):
     assert described(joints).doubtful_joints() == ()

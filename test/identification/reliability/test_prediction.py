@@ -56,53 +56,31 @@ def motion():
         (lambda tau: tau * [1, -1, 1], 'torque_sign', 'the torque of b has the opposite sign'),
         (lambda tau: tau[:, [0, 2, 1]], 'torque_order', 'the torques of b and c are swapped'),
         (lambda tau: tau[:, [1, 0, 2]], 'torque_order', 'the torques of a and b are swapped'),
-        (lambda tau: tau * [3.0, 1, 1], 'drive_gain', 'the torque of a is {a:.3g} times the predicted one'),
-        (lambda tau: tau * [1, 1 / 3, 1], 'drive_gain', 'the torque of b is {b:.3g} times the predicted one'),
-        (
-            lambda tau: tau * [0.1, 0.2, 0.3],
-            'current',
-            'the torques are these many times the predicted ones: a {a:.3g}, b {b:.3g}, c {c:.3g}: currents in A, or '
-            'another unit than N·m',
-        ),
     ],
-    ids=['all', 'one', 'swap', 'swap others', 'scale', 'less', 'currents'],
+    ids=['all', 'one', 'swap', 'swap others'],
 )
 def test_explaining_change_is_named_with_its_residual(motion, change, code, text):
     """Samples at rest are off by 30 N·m, and take no part."""
     fits = [fit_of(np.where(dq > 0, change(p + noise), p + noise), p, dq) for p, dq, noise in motion]
     predicted = np.concatenate([np.where(fit.dq > 0, fit.predicted, 0.0) for fit in fits])
     tau = np.concatenate([np.where(fit.dq > 0, fit.tau, 0.0) for fit in fits])
-    factor = dict(zip(NAMES, (tau * predicted).sum(axis=0) / (predicted**2).sum(axis=0), strict=True))
-    if code == 'drive_gain' or code == 'current':
-        best = tau - predicted * [factor[name] if code == 'current' or f'of {name} ' in text else 1.0 for name in NAMES]
-    else:
-        undone = {'all': -tau, 'b has': tau * [1, -1, 1], 'b and c': tau[:, [0, 2, 1]], 'a and b': tau[:, [1, 0, 2]]}
-        best = next(value for key, value in undone.items() if key in text) - predicted
+    undone = {'all': -tau, 'b has': tau * [1, -1, 1], 'b and c': tau[:, [0, 2, 1]], 'a and b': tau[:, [1, 0, 2]]}
+    best = next(value for key, value in undone.items() if key in text) - predicted
     share = 100 * math.sqrt(np.sum(best**2) / np.sum(tau**2))
     overall = 100 * math.sqrt(np.sum((tau - predicted) ** 2) / np.sum(tau**2))
     (own, said), (other, left) = pairs(judge_prediction(fits, 4.0))
     assert (own, other) == (code, 'validation')
-    assert said.startswith(
-        f'{text.format(**factor)}: corrected, the residual is {share:.3g} % of the torque instead of'
-    )
+    assert said.startswith(f'{text}: corrected, the residual is {share:.3g} % of the torque instead of')
     assert f' {overall:.3g} %; correct the recording' in said
     assert left.startswith(f'the residual is {overall:.3g} % of the torque in motion, 4 % in training')
     (_, (_, without)) = pairs(judge_prediction(fits))
     assert f'{overall:.3g} % of the torque in motion: ' in without
 
 
-def test_reverse_order_and_given_changes_are_named(motion):
+def test_reverse_order_is_named(motion):
     fits = [fit_of(p[:, ::-1] + np.where(dq > 0, noise, 0.0), p, dq) for p, dq, noise in motion]
     # of three joints, the reverse is the first and the last swapped, which is found before it
     assert pairs(judge_prediction(fits))[0][1].startswith('the torques of a and c are swapped: corrected, ')
-    fits = [fit_of(p + np.where(dq > 0, 20 * noise, 0.0), p, dq) for p, dq, noise in motion]
-    tau = np.concatenate([np.where(fit.dq > 0, fit.tau, 0.0) for fit in fits])
-    small = (1e-4 * float(np.sum(tau**2)), 'payload_mixed', 'the robot carries something')
-    first = pairs(judge_prediction(fits, 4.0, [small]))[0]
-    assert first[0] == 'payload_mixed'
-    assert first[1].startswith('the robot carries something: corrected, the residual is 1 % of the torque instead of ')
-    codes = [reason.code for reason in judge_prediction(fits, 4.0, [small], 90.0)]
-    assert codes == ['validation']
 
 
 def test_as_good_as_the_training_needs_no_explanation(motion):
@@ -122,37 +100,5 @@ def test_as_good_as_the_training_needs_no_explanation(motion):
         # residual over measured: share = k/√(1 + k²) of independent noise, scaled alike at all joints
         k = share / 100 / math.sqrt(1 - (share / 100) ** 2)
         made = [fit_of(p + k * size * noise, p, np.ones_like(p)) for p, _, noise in fits]
-        codes = [reason.code for reason in judge_prediction(made, training) if reason.code != 'torque_unrelated']
+        codes = [reason.code for reason in judge_prediction(made, training)]
         assert codes == expected, (share, training)
-
-
-def test_unrelated_torque_is_named(motion):
-    rng = np.random.default_rng(3)
-    fits = []
-    for p, dq, _ in motion:
-        tau = p.copy()
-        tau[:, 0] = 9.0 * rng.normal(size=len(p))
-        fits.append(fit_of(tau, p, dq))
-    (code, text), *others = pairs(judge_prediction(fits, 2.0))
-    assert code == 'torque_unrelated' and 'torque of a ' in text
-    assert 'validation' in [code for code, _ in others]
-    # a residual explained by the deviations of the parameters is no evidence
-    assert [reason.code for reason in judge_prediction(fits, 2.0, (), 99.0)] == ['validation']
-    few = [fit_of(fit.tau, fit.predicted, (np.arange(len(fit.tau))[:, None] < 9) * np.ones(3)) for fit in fits]
-    assert 'torque_unrelated' not in [reason.code for reason in judge_prediction(few, 2.0)]
-
-
-def test_expected_deviation_is_no_evidence_of_a_payload(motion):
-    """It has parameters of its own, which take up what a poor training leaves; a sign does not."""
-    tau, dq, noise = motion[0]
-    predicted = tau + np.where(dq > 0, noise, 0.0)
-    late = np.roll(tau, 20, axis=0)
-    payload = (0.01 * float(np.sum(tau**2)), 'payload_mixed', 'the robot carries a payload')
-
-    def codes(measured, deviation):
-        return {reason.code for reason in judge_prediction([fit_of(measured, predicted)], 2.0, [payload], deviation)}
-
-    left = 100 * np.linalg.norm(late - predicted) / np.linalg.norm(late)
-    assert 'payload_mixed' in codes(late, 0.1 * left)
-    assert 'payload_mixed' not in codes(late, 0.9 * left)
-    assert 'torque_sign' in codes(-tau, 150.0)

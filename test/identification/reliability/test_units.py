@@ -21,7 +21,7 @@ import pytest
 
 from joint_dynamics.identification.reliability.evidence import regressor_columns
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.units import check_units
+from joint_dynamics.identification.reliability.residual_reasons import check_units
 
 UNKNOWN = np.full(2, np.nan)
 
@@ -64,7 +64,7 @@ def test_efforts_far_below_the_robots_inertials_are_currents(seen, two_links):
     found, factors = seen([0.1, 0.2])
     listed = ', '.join(f'{name} {value:.3g}' for name, value in zip(two_links.joint_names, factors, strict=True))
     (reason,) = check_units(found, UNKNOWN)
-    assert reason.code == 'current' and f'expect: {listed};' in reason.text and 'drive gains' in reason.text
+    assert reason.code == 'current' and f'{listed};' in reason.text
     # the median of 0.2 and 0.45 is below a third, that of 0.2 and 0.5 is not
     assert check_units(seen([0.2, 0.45])[0], UNKNOWN) and not check_units(seen([0.2, 0.5])[0], UNKNOWN)
     for factor in (1.0, 5.0, -0.1, [0.1, -0.1], [0.1, 0.0]):

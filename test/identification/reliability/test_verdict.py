@@ -20,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, overall_residual, relative
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of, without_duplicates
 
@@ -60,16 +59,6 @@ def test_the_line_says_reliable_within_or_why_not():
     assert summary_of([], 'line') == {
         'verdict': 'reliable', 'verdict_line': 'line', 'believable': True, 'reasons': [],
     }  # fmt: skip
-
-
-def test_a_motion_of_one_joint_names_those_that_never_move(true_robot):
-    """Not reliable, with the joints' names: the excitation is judged by the columns that are told apart."""
-    recording = true_robot.record(1, duration=6.0, rate=100.0, frequency=0.3)
-    q = np.where(np.arange(true_robot.model.n) == 1, recording.q, recording.q[0])
-    names = [name for j, name in enumerate(true_robot.model.joint_names) if j != 1]
-    plain = IdentificationSettings(selection=False)
-    result = identify(true_robot.model, [replace(recording, q=q)], settings=plain)
-    assert any(f'{", ".join(names)} never move' in str(reason) for reason in result.reasons)
 
 
 def test_headline_says_whose_torque_and_which_recordings(torques):

@@ -38,10 +38,9 @@ from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.covariance import sandwich
 from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import triangulate
-from joint_dynamics.identification.reliability.differences import explains_most
+from joint_dynamics.identification.reliability.alternatives import explains_most
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import row_weights
 from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT
@@ -138,33 +137,6 @@ def identify_payload(
         for j in np.flatnonzero(shown):
             by_joint[problem.model.joint_names[j]] = float(masses[j]), float(np.sqrt(spread[j, j]))
     return PayloadParameters(values + free @ x, deviation, mask, whole, mass_by_joint=by_joint)
-
-
-def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, str, str]]:
-    """Return the residual of torques in motion with a payload at the last link, Σ (N·m)², with code and text.
-
-    In all recordings, then in each one alone where there are several. fits: of the problem's observations, without the
-    payload.
-    """
-    system = payload_problem(problem, problem.observations)
-    blocks = []
-    for block, _, W_L in split(system):
-        moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
-        rest = fits[block.observation].residual[block.kept].T
-        blocks.append((W_L, rest, moving, np.full(rest.shape[1], block.observation)))
-    rows, rest, weight, index = (np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
-    whole = float(np.sum((rest * weight) ** 2))
-    cases = [('the robot', np.ones(len(index), dtype=bool))]
-    cases += [(f'the robot of {fit.name}', index == k) for k, fit in enumerate(fits) if len(fits) > 1]
-    changes = []
-    for who, where in cases:
-        normal = NormalEquations(rows[:, :, where], weight[:, where])
-        fitted = normal.fit(rest[:, where])
-        before = float(np.sum((rest[:, where] * weight[:, where]) ** 2))
-        left = whole - before + float(np.sum(normal.residuals(rest[:, where], fitted.chi) ** 2))
-        text = f'{who} carries another payload than in training, mass {fitted.chi[9]:+.3g} kg'
-        changes.append((left, 'payload_mixed', text))
-    return changes
 
 
 def _body(values: FloatArray) -> str:

@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from joint_dynamics.arrays import IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
@@ -32,9 +31,12 @@ from joint_dynamics.identification.joint_tests.transmission_maps import (
     fit_transmission_maps,
     travel_since_reversal,
 )
-from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import zero_phase_lowpass
+
+MIN_COVERAGE = 0.95  # share of a turn covered by both directions, below which there is a warning
+MIN_BACKLASH = 0.05  # smallest backlash, relative to its median
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class HysteresisSettings(Settings):
     SECTION = 'joint.hysteresis'
     GONE: ClassVar[Mapping[str, str]] = {
         'harmonics': 'the maps are tables; set points',
+        'min_coverage': 'a coverage below 95 % is a warning',
+        'seed': 'the search always starts alike',
         **dict.fromkeys(
             ('methods', 'r_Delta', 'r_k'), 'Maxwell-slip is fitted by non-linear regression; set operators'
         ),
@@ -55,15 +59,8 @@ class HysteresisSettings(Settings):
     )
     operators: int = setting(4, 'of the Maxwell-slip model', lower=1, upper=100)
     estimation_fraction: float = setting(
-        0.4,
-        'share of one recording used for the fit, the rest validates; of several recordings the last validates',
-        above=0,
-        upper=1,
+        0.4, 'share of the samples of each recording used for the fit; the rest validates', above=0, upper=1
     )
-    min_coverage: float = setting(
-        0.95, 'share of the turn covered by both directions; a smaller one is a warning', lower=0, upper=1
-    )
-    seed: int = setting(0, 'of the global search', lower=0)
 
 
 def identify_hysteresis(
@@ -112,7 +109,7 @@ def identify_hysteresis(
             'settled_samples': int(sum(rows.sum() for rows in maps.engaged)),
         }
     )
-    if coverage < settings.min_coverage:
+    if coverage < MIN_COVERAGE:
         result.warnings.append(
             f'both directions cover {100 * coverage:.0f} % of a turn; elsewhere the maps are extrapolated'
         )
@@ -139,50 +136,38 @@ def _positive(maps: TransmissionMaps, result: JointTestResult) -> PeriodicMap:
         raise NotReliableError(
             f'{result.joint}: expected a backlash above 0, found {typical:.3g} rad: check the signs of theta and q'
         )
-    low = table[maps.covered] < 0.05 * typical
-    if np.any(low):
+    low = int(np.sum(table[maps.covered] < MIN_BACKLASH * typical))
+    if low:
         result.warnings.append(
-            f'{int(low.sum())} points of the backlash map were below 5 % of its median and were raised to it'
+            f'{low} points of the backlash map were below {100 * MIN_BACKLASH:g} % of its median and were raised to it'
         )
-    return PeriodicMap(np.maximum(table, 0.05 * typical))
+    return PeriodicMap(np.maximum(table, MIN_BACKLASH * typical))
 
 
-def _slip_data(data: JointData, error: PeriodicMap, settle: float, base: FrictionModel | None) -> SlipData:
+def _split(
+    data: JointData, error: PeriodicMap, settle: float, base: FrictionModel | None, share: float
+) -> tuple[SlipData, SlipData]:
+    """Return the runs for estimation and validation, each from a sample at which all operators slip."""
     y = data.friction().astype(float)
     if base is not None:
         temperature = None if data.temperature is None else data.temperature[:, None]
         y = y - base.speed_part(0.0, data.omega[:, None], temperature)[:, 0]
-    theta = zero_phase_lowpass(data.theta, data.cutoff, data.rate)
-    slipping = _slipping(data, settle)
+    direction, travel = travel_since_reversal(data)
+    slipping = np.flatnonzero((direction != 0) & (travel > settle))
     if slipping.size == 0:
         raise NotReliableError(
             f'{data.name}: {data.joint} never moves further than {settle:g} rad past a reversal: nothing slips fully'
         )
     start = int(slipping[0])
-    return SlipData(theta - error(theta), data.omega, data.alpha, y, start, float(np.sign(data.omega[start])))
-
-
-def _slipping(data: JointData, settle: float) -> IntArray:
-    """Return the samples far enough past a reversal for every operator to slip."""
-    direction, travel = travel_since_reversal(data)
-    return np.flatnonzero((direction != 0) & (travel > settle))
-
-
-def _split(runs: list[SlipData], share: float, slipping: IntArray) -> tuple[list[SlipData], list[SlipData]]:
-    """Estimation and validation runs: the last recording validates.
-
-    A single one is cut at the first of `slipping`, its samples where every operator slips, past `share` of it.
-    """
-    if len(runs) > 1:
-        return runs[:-1], runs[-1:]
-    run = runs[0]
-    after = slipping[slipping >= run.start + int(share * (run.y.size - run.start))]
+    after = slipping[slipping >= start + int(share * (y.size - start))]
     if after.size == 0:
         raise NotReliableError(
-            'hysteresis: expected samples for validation, found none; record longer, or lower estimation_fraction'
+            f'{data.name}: {data.joint}: expected samples for validation, found none; record longer, or lower'
+            ' estimation_fraction'
         )
-    cut = int(after[0])
-    return [run.part(slice(cut), run.start)], [run.part(slice(cut, None), direction=float(np.sign(run.omega[cut])))]
+    theta = zero_phase_lowpass(data.theta, data.cutoff, data.rate)
+    run = SlipData(theta - error(theta), data.omega, data.alpha, y)
+    return run.part(slice(start, int(after[0]))), run.part(slice(int(after[0]), None))
 
 
 def _identify_slip(
@@ -194,13 +179,13 @@ def _identify_slip(
     result: JointTestResult,
 ) -> None:
     settle = max(settings.settle, 2.5 * float(backlash.tables[0].max()))
-    runs = [_slip_data(data, error, settle, base) for data in recordings]
-    estimation, validation = _split(runs, settings.estimation_fraction, _slipping(recordings[0], settle))
-    fit, static = fit_maxwell_slip(estimation, validation, backlash, operators=settings.operators, seed=settings.seed)
+    parts = [_split(data, error, settle, base, settings.estimation_fraction) for data in recordings]
+    estimation, validation = zip(*parts, strict=True)
+    fit, static = fit_maxwell_slip(estimation, validation, backlash, settings.operators)
     result.quality['maxwell_slip'] = fit.summary()
     result.quality['static_map'] = static.summary()
     result.parameters['F_C0'] = Value(fit.F_C, fit.F_C_std, 'N·m')
-    result.flag_insignificant(['F_C0'], 'friction is lost in the noise of the torque')
+    result.flag_insignificant(['F_C0'], 'the noise of the torque hides it')
     if fit.validation_percent <= static.validation_percent:
         result.reasons.append(
             f'Maxwell-slip ({fit.validation_percent:.1f} %) explains the torque no better than the static map '
@@ -246,19 +231,15 @@ def _plot_maps(
 
 
 def _plot_loop(result: JointTestResult, run: SlipData, fit: SlipFit, static: SlipFit, backlash: PeriodicMap) -> None:
-    """Torque over angle through the first reversals of the validation data."""
-    model = MaxwellSlip(1, backlash, limits=fit.limits, stiffness=fit.stiffness)
-    model.reset(run.theta[0], run.direction)
+    """Plot torque over angle through the first reversals of the validation data."""
     turns = np.flatnonzero(np.diff(np.sign(run.omega)))
-    end = int(turns[min(3, turns.size - 1)]) + 1 if turns.size else run.y.size
-    rows = slice(0, end, max(1, end // 4000))
-    slip = fit.F_C * model.run(run.theta[:end]) + fit.smooth(run)[:end]
-    flat = static.F_C * np.sign(run.omega) + static.smooth(run)
+    run = run.part(slice(int(turns[min(3, turns.size - 1)]) + 1 if turns.size else None))
+    thin = slice(None, None, max(1, run.y.size // 4000))
     result.plot(
         'hysteresis on validation data',
         'corrected motor angle [rad]',
         'friction torque [N·m]',
-        Series('measured', run.theta[rows], run.y[rows]),
-        Series('Maxwell-slip', run.theta[rows], slip[rows], 'line'),
-        Series('static map', run.theta[rows], flat[rows], 'line'),
+        Series('measured', run.theta[thin], run.y[thin]),
+        Series('Maxwell-slip', run.theta[thin], fit.torque(run, backlash)[thin], 'line'),
+        Series('static map', run.theta[thin], static.torque(run, backlash)[thin], 'line'),
     )

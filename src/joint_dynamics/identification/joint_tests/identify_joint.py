@@ -31,7 +31,12 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
-from joint_dynamics.identification.joint_tests.load import LoadSettings, identify_load
+from joint_dynamics.identification.joint_tests.load_temperature import (
+    LoadSettings,
+    TemperatureSettings,
+    identify_load,
+    identify_temperature,
+)
 from joint_dynamics.identification.joint_tests.oscillation import (
     DampingSettings,
     InertiaSettings,
@@ -40,7 +45,6 @@ from joint_dynamics.identification.joint_tests.oscillation import (
 )
 from joint_dynamics.identification.joint_tests.result import JointTestResult
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
-from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings, identify_temperature
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
@@ -91,9 +95,8 @@ def run_test(
         For data that do not determine the result.
     """
     prior = JointPrior.of(recordings[0].joint, part or {})
-    for name in ('rotor_inertia', 'inertia'):
-        if getattr(settings, name, 0.0) is None:
-            settings = replace(settings, **{name: prior.rotor_inertia})
+    if test == 'damping' and settings.inertia is None:
+        settings = replace(settings, inertia=prior.rotor_inertia)
     base = prior.friction
     by_test: dict[str, Callable[[], JointTestResult]] = {
         'stiffness': lambda: identify_stiffness(recordings, settings, base, prior.kinematic_error, prior.backlash),
@@ -240,7 +243,9 @@ def identify_joint(
         raise JointDynamicsError(f'{test}: expected at least one recording, found none')
     settings = settings if isinstance(settings, JointSettings) else JointSettings.from_mapping(settings)
     joint = joint or moving_joint(recordings)
-    arm, unused = _arm(robot, description)
+    arm = None if robot is None else Arm(robot)
+    if description is not None and (robot is not None or 'inertial' in description.document):
+        arm = Arm.from_description(robot, description)
     part: Mapping[str, Any] = {} if description is None else description.joint(joint)
     gains = settings.drive_gains
     if joint not in gains and 'drive_gain' in part:
@@ -251,7 +256,7 @@ def identify_joint(
     result = run_test(test, data, getattr(settings, test), part)
     names = recordings[0].joint_names if arm is None else arm.joint_names
     merged, left_out = merged_description(names, result, description)
-    return replace(result, warnings=[*unused, *result.warnings, *left_out], merged=merged)
+    return replace(result, warnings=[*result.warnings, *left_out], merged=merged)
 
 
 def moving_joint(recordings: Sequence[Recording]) -> str:
@@ -271,21 +276,3 @@ def moving_joint(recordings: Sequence[Recording]) -> str:
             'command line with --joint)'
         )
     return names[0] if len(names) == 1 else moving[0]
-
-
-def _arm(robot: RobotModel | None, description: DynamicsDescription | None) -> tuple[Arm | None, list[str]]:
-    """Return the arm of the description or else of the URDF, and a note on ignored parts of the description.
-
-    None: without robot and inertial parameters.
-    """
-    if description is None:
-        return None if robot is None else Arm(robot), []
-    if robot is None:
-        return Arm.from_description(None, description) if 'inertial' in description.document else None, []
-    description.check_robot(robot)
-    missing = [name for name in robot.joint_names if name not in description.joint_names]
-    if not missing:
-        return Arm.from_description(robot, description), []
-    unused = [key for key in ('inertial', 'payload', 'mounting') if key in description.document]
-    note = f'{", ".join(unused)} of the description not used: it does not have {", ".join(missing)} of the robot'
-    return Arm(robot), [note] if unused else []

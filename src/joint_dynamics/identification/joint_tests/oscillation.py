@@ -34,13 +34,7 @@ from scipy.signal import find_peaks
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.result import (
-    JointTestResult,
-    Series,
-    Value,
-    least_squares,
-    nrmse_percent,
-)
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, least_squares
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
@@ -124,12 +118,10 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
             raise NotReliableError(
                 f'{data.name}: {data.joint}: found {size.size} extrema of a decaying oscillation, expected at least 4'
             )
-        decrement = -float(np.polyfit(time, np.log(size), 1, w=size)[0])
-        rate, std, frequency, envelope = _fit_decay(data.time, x, time, size, decrement)
+        rate, std, frequency, envelope = _fit_decay(data.time, x, time, size)
         found.append((rate, 1.0 / max(std, 1e-12) ** 2, frequency))
-        line = np.polyfit(time, size, 1)
+        straight = float(np.sum((size - np.polyval(np.polyfit(time, size, 1), time)) ** 2))
         misfit = float(np.sum((size - envelope) ** 2))
-        straight = float(np.sum((size - np.polyval(line, time)) ** 2))
         if straight < 0.5 * misfit and misfit > (0.01 * size[0]) ** 2 * size.size:
             result.reasons.append(
                 f'{data.name}: the envelope falls along a straight line: dry friction stops the oscillation, not'
@@ -138,18 +130,16 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
         series.append(Series(f'extrema of {data.name}', time, size))
         series.append(Series('exponential fit', time, envelope, 'line'))
     rates, weights, frequencies = np.array(found).T
-    rate = float(np.average(rates, weights=weights))
-    spread = float(np.sqrt(1.0 / np.sum(weights)))
-    if len(rates) > 1:
-        spread = max(spread, float(np.std(rates, ddof=1) / np.sqrt(len(rates))))
+    rate, frequency = float(np.average(rates, weights=weights)), float(np.mean(frequencies))
+    scatter = float(np.std(rates, ddof=1) / np.sqrt(len(rates))) if len(rates) > 1 else 0.0
+    spread = max(float(np.sqrt(1.0 / np.sum(weights))), scatter)
     D = Value(2 * settings.inertia * rate, 2 * settings.inertia * spread, 'N·m·s/rad')
-    frequency = float(np.mean(frequencies))
-    result.parameters.update(
-        {'D': D, 'decay_rate': Value(rate, spread, '1/s'), 'frequency': Value(frequency, None, 'Hz')}
-    )
-    result.quality.update(
-        {'inertia': settings.inertia, 'recordings': len(recordings), 'damping_ratio': rate / (2 * np.pi * frequency)}
-    )
+    result.parameters |= {'D': D, 'decay_rate': Value(rate, spread, '1/s'), 'frequency': Value(frequency, None, 'Hz')}
+    result.quality |= {
+        'inertia': settings.inertia,
+        'recordings': len(recordings),
+        'damping_ratio': rate / (2 * np.pi * frequency),
+    }
     if D.value <= 0:
         result.reasons.append('the oscillation does not decay')
     result.flag_insignificant(['D'], 'too few extrema, or none decays')
@@ -159,26 +149,25 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
 
 
 def _fit_decay(
-    time: FloatArray, x: FloatArray, peaks: FloatArray, size: FloatArray, decrement: float
+    time: FloatArray, x: FloatArray, peaks: FloatArray, size: FloatArray
 ) -> tuple[float, float, float, FloatArray]:
-    """Decay rate λ with its deviation, frequency, and the envelope at the extrema.
+    """Return decay rate λ with its deviation, frequency, and the envelope at the extrema.
 
     From the samples between the first and the last of them.
     """
     rows = (time >= peaks[0]) & (time <= peaks[-1])
     t, y = time[rows] - peaks[0], x[rows]
     rest = float(np.mean(x[-max(10, x.size // 10) :]))
-    start = [y[0] - rest, decrement, np.pi / float(np.mean(np.diff(peaks))), 0.0, rest]
+    decrement = -float(np.polyfit(peaks, np.log(size), 1, w=size)[0])
+    start = np.array([y[0] - rest, decrement, np.pi / float(np.mean(np.diff(peaks))), 0.0, rest])
     scale = np.array([size[0], max(abs(decrement), 1e-3), start[2], 1.0, size[0]])
 
     def model(p: FloatArray) -> FloatArray:
         return p[0] * np.exp(-p[1] * t) * np.cos(p[2] * t + p[3]) + p[4]
 
-    answer = solve(lambda p: (model(p * scale) - y) / size[0], np.array(start) / scale, method='lm')
-    fit = least_squares(
-        answer.jac / scale * size[0], y - model(answer.x * scale), ('A', 'rate', 'omega', 'phase', 'rest')
-    )
-    A, rate, omega, _, _ = answer.x * scale
+    answer = solve(lambda p: model(p) - y, start, method='lm', x_scale=scale)
+    fit = least_squares(answer.jac, -answer.fun, ('A', 'rate', 'omega', 'phase', 'rest'))
+    A, rate, omega, _, _ = answer.x
     return float(rate), fit.deviation('rate'), float(omega / (2 * np.pi)), abs(A) * np.exp(-rate * (peaks - peaks[0]))
 
 
@@ -229,7 +218,9 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
             raise NotReliableError(
                 f'{data.name}: {data.joint}: found {peaks.size} turning points of an oscillation, expected at least 2'
             )
-        halves = np.diff(interpolated(data.time, smooth, peaks))
+        # Between samples: the extremum of the parabola through the three samples about each.
+        left, top, right = smooth[peaks - 1], smooth[peaks], smooth[peaks + 1]
+        halves = np.diff(peaks + 0.5 * (left - right) / (left - 2 * top + right)) / data.rate
         periods.extend((2 * halves).tolist())
         cutoff = settings.bandwidth / (2 * float(np.mean(halves)))
         q = zero_phase_lowpass(data.q, cutoff, data.rate)
@@ -246,20 +237,19 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         W.append(zero_phase_lowpass(columns, cutoff, data.rate)[rows])
         y.append(zero_phase_lowpass(torque, cutoff, data.rate)[rows])
         times.append(data.time[rows])
-    T_n = float(np.mean(periods))
-    T_std = float(np.std(periods, ddof=1) / np.sqrt(len(periods))) if len(periods) > 1 else None
+    T_n, spread = float(np.mean(periods)), float(np.std(periods))
+    T_std = spread / np.sqrt(len(periods) - 1) if len(periods) > 1 else None
     simple = settings.spring * T_n**2 / (4 * np.pi**2)
     target = np.concatenate(y)
     fit = least_squares(np.concatenate(W), target, ('inertia', 'F_C', 'F_V1', 'offset'))
     result.take(fit, {'inertia': 'kg·m²', 'F_C': 'N·m', 'F_V1': 'N·m·s/rad'})
     deviation = None if T_std is None else 2 * simple * T_std / T_n
     result.parameters |= {'inertia_from_period': Value(simple, deviation, 'kg·m²'), 'period': Value(T_n, T_std, 's')}
-    spread = 100 * float(np.std(periods)) / T_n
+    result.judge_fit(target, fit.residual)
     result.quality |= {
-        'fit_percent': nrmse_percent(target, target - fit.residual),
         'rows': int(target.size),
         'half_swings': len(periods),
-        'period_spread_percent': spread,
+        'period_spread_percent': 100 * spread / T_n,
     }
     result.flag_insignificant(['inertia'], 'the oscillation is too weak')
     off = abs(simple / fit['inertia'] - 1.0)
@@ -268,7 +258,7 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
             f'the period alone gives {simple:.4g} kg·m², {100 * off:.0f} % off the fit with friction: '
             'the compensation is imperfect'
         )
-    if spread > 5:
+    if spread > 0.05 * T_n:
         result.warnings.append('the period changes along the recording: friction, not the spring alone, sets it')
     first, count = times[0], times[0].size
     result.plot(
@@ -279,12 +269,3 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         Series('fit with friction', first, (target - fit.residual)[:count], 'line'),
     )
     return result
-
-
-def interpolated(time: FloatArray, x: FloatArray, peaks: IntArray) -> FloatArray:
-    """Return the times (E,) [s] of the extrema between samples, by the parabola through the three samples about each.
-
-    time, x: (N,) [s], in any unit; peaks: (E,) indices of the extrema, none at an end.
-    """
-    left, top, right = x[peaks - 1], x[peaks], x[peaks + 1]
-    return time[peaks] + 0.5 * (left - right) / (left - 2 * top + right) * (time[1] - time[0])

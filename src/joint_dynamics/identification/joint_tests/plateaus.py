@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Stretches of constant speed, detected in a recording [A §5.3, M4 4.2.1], and their block means.
+"""Stretches of constant speed in a recording [A §5.3, M4 4.2.1], and their block means.
 
 The fits over load and temperature use the block means as rows.
 """
@@ -27,7 +27,11 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
+from joint_dynamics.identification.joint_tests.result import least_squares
 from joint_dynamics.settings import Settings, setting
+
+BLOCK = 0.1  # s, length of the blocks of `steady_rows`
+SAME_SPEED = 0.05  # largest relative difference of speeds that count as one
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,6 @@ class Plateau:
 
     Attributes
     ----------
-    recording
-        its name.
     speed
         mean, rad/s.
     torque, std
@@ -73,28 +75,14 @@ class Plateau:
     std: float
     temperature: float | None
     load: float | None
-    recording: str
     trend: float
 
 
-def mean_deviation(x: FloatArray) -> float:
-    """Return the standard deviation of the mean of a correlated signal x (N,), in its unit.
-
-    The largest by 8, 16 and 32 batch means and of white noise.
-    """
-    candidates = [float(np.std(x, ddof=1) / np.sqrt(x.size))]
-    for batches in (8, 16, 32):
-        if x.size >= 4 * batches:
-            means = np.array([part.mean() for part in np.array_split(x, batches)])
-            candidates.append(float(np.std(means, ddof=1) / np.sqrt(batches)))
-    return max(candidates)
-
-
 def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice]:
-    """Rows of the recording where the motor side turns at constant speed, at least `min_duration` long.
+    """Return the rows of the recording with constant speed of the motor side, at least `min_duration` long.
 
-    A sample counts when the mean speeds over half of min_duration before and after it differ by less than `tolerance`;
-    means of the angle itself, which encoder steps and ripple of the speed hardly touch.
+    A sample counts if the mean speeds over half of min_duration before and after it differ by less than `tolerance`.
+    They are means of the angle itself, on which encoder steps and ripple have hardly any effect.
     """
     half = max(2, int(0.5 * settings.min_duration * data.rate))
     if data.samples <= 2 * half:
@@ -118,7 +106,19 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
     return stretches
 
 
-def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | None = None) -> list[Plateau]:
+def _stretches(recordings: Sequence[JointData], settings: PlateauSettings) -> list[tuple[JointData, slice]]:
+    """Return all stretches of constant speed with their recordings; raise NotReliableError where there is none."""
+    found = [(data, part) for data in recordings for part in constant_stretches(data, settings)]
+    if not found:
+        raise NotReliableError(
+            f'{", ".join(data.name for data in recordings)}: {recordings[0].joint} has no stretch of constant speed of'
+            f' at least {settings.min_duration:g} s above {settings.min_speed:g} rad/s; record constant speeds, or use'
+            ' joint-dynamics identify with any motion'
+        )
+    return found
+
+
+def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings) -> list[Plateau]:
     """Return all plateaus of the recordings with their mean friction torque (motor torque minus load where known).
 
     Raises
@@ -128,47 +128,29 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
     NotReliableError
         When there is none.
     """
-    settings = settings or PlateauSettings()
     plateaus = []
-    for data in recordings:
-        friction = data.friction()
-        for part in constant_stretches(data, settings):
-            torque, theta, time = friction[part], data.theta[part], data.time[part]
-            slope = np.polyfit(np.linspace(-0.5, 0.5, torque.size), torque, 1)[0]
-            plateaus.append(
-                Plateau(
-                    float((theta[-1] - theta[0]) / (time[-1] - time[0])),
-                    float(torque.mean()),
-                    mean_deviation(torque),
-                    None if data.temperature is None else float(data.temperature[part].mean()),
-                    None if data.tau_J is None else float(data.tau_J[part].mean()),
-                    data.name,
-                    float(slope),
-                )
-            )
-    if not plateaus:
-        raise NotReliableError(_never_constant(recordings, settings))
+    for data, part in _stretches(recordings, settings):
+        torque, theta, time = data.friction()[part], data.theta[part], data.time[part]
+        ramp = np.linspace(-0.5, 0.5, torque.size)
+        line = least_squares(np.column_stack([np.ones_like(ramp), ramp]), torque, ('mean', 'trend'))
+        temperature, load = (
+            None if signal is None else float(signal[part].mean()) for signal in (data.temperature, data.tau_J)
+        )
+        speed = float((theta[-1] - theta[0]) / (time[-1] - time[0]))
+        plateaus.append(Plateau(speed, line['mean'], line.deviation('mean'), temperature, load, line['trend']))
     return plateaus
 
 
-def _never_constant(recordings: Sequence[JointData], settings: PlateauSettings) -> str:
-    return (
-        f'{", ".join(data.name for data in recordings)}: {recordings[0].joint} has no stretch of constant speed of at '
-        f'least {settings.min_duration:g} s above {settings.min_speed:g} rad/s; record constant speeds, or use '
-        'joint-dynamics identify with any motion'
-    )
-
-
-def group_speeds(speeds: FloatArray, tolerance: float = 0.05) -> FloatArray:
+def group_speeds(speeds: FloatArray) -> FloatArray:
     """Return labels (N,), 0 for the slowest, of speeds (N,) [rad/s] of one sign.
 
-    Speeds within `tolerance` of the slowest of their group (relative) count as the same.
+    Speeds within `SAME_SPEED` of the slowest of their group (relative) count as the same.
     """
     order = np.argsort(speeds)
     labels = np.zeros(speeds.size, dtype=int)
     label, reference = 0, speeds[order[0]]
     for k in order[1:]:
-        if speeds[k] - reference > tolerance * max(abs(speeds[k]), abs(reference)):
+        if speeds[k] - reference > SAME_SPEED * max(abs(speeds[k]), abs(reference)):
             label, reference = label + 1, speeds[k]
         labels[k] = label
     return labels
@@ -198,9 +180,15 @@ class SteadyRows:
         """Whether the joint was driven in both directions."""
         return bool(self.speed.min() < 0 < self.speed.max())
 
+    def levels(self) -> dict[str, FloatArray]:
+        """Return a column (R,) of ones and zeros for every speed, by name: the friction at that speed is unknown."""
+        labels, sign = group_speeds(np.abs(self.speed)), np.sign(self.speed)
+        sides = sorted(set(zip(sign, labels, strict=True)))
+        return {f'level_{side:+.0f}_{k}': np.where((sign == side) & (labels == k), 1.0, 0.0) for side, k in sides}
 
-def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings, block: float = 0.1) -> SteadyRows:
-    """Cut every stretch of constant speed into blocks of `block` s and take their means.
+
+def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings) -> SteadyRows:
+    """Cut every stretch of constant speed into blocks of `BLOCK` s and take their means.
 
     Raises
     ------
@@ -210,13 +198,9 @@ def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings, bloc
         Without a stretch of constant speed.
     """
     rows: list[list[float]] = []
-    for data in recordings:
-        signals = (data.omega, data.friction(), data.tau_J, data.temperature)
-        size = max(1, round(block * data.rate))
-        for part in constant_stretches(data, settings):
-            for start in range(part.start, part.stop - size + 1, size):
-                cut = slice(start, start + size)
-                rows.append([np.nan if signal is None else signal[cut].mean() for signal in signals])
-    if not rows:
-        raise NotReliableError(_never_constant(recordings, settings))
+    for data, part in _stretches(recordings, settings):
+        signals, size = (data.omega, data.friction(), data.tau_J, data.temperature), max(1, round(BLOCK * data.rate))
+        for start in range(part.start, part.stop - size + 1, size):
+            cut = slice(start, start + size)
+            rows.append([np.nan if signal is None else signal[cut].mean() for signal in signals])
     return SteadyRows(*np.array(rows).T)

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import JointTestResult, LinearFit, Series, Value, least_squares
 from joint_dynamics.signals.filtering import zero_phase_lowpass
@@ -47,6 +47,8 @@ OVERSAMPLING = 5  # rows per cut-off period
 GUARD = 8  # rows over which the zero-phase filter of 4th order smears a jump
 MIN_SPEED = 5e-3  # rad/s; slower samples are in the stiction area
 SPEED_BOUNDS = (5e-3, 0.5)  # rad/s, of the line search of q̇_s
+
+SMALLEST_GAIN = 2.0  # %, smallest reduction of the held-out residual that is significant
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,11 @@ class QuadrantFit:
         """Return ‖ρ‖/‖Y‖ of both models on samples not used for the fit, arguments as of `fit_quadrants`."""
         used = outside_stiction(rigid, dq, tau)
         X, v, y = rigid[used], dq[used], tau[used]
-        usual = y - usual_columns(X, v) @ self.usual.values
-        return _relative(y, usual, y - quadrant_columns(X, v, y, self.dq_s) @ self.new.values)
-
-
-def _relative(y: FloatArray, usual: FloatArray, new: FloatArray) -> dict[str, float]:
-    """Return ‖ρ‖/‖Y‖ of the residuals of both models."""
-    return {name: float(np.linalg.norm(rho) / np.linalg.norm(y)) for name, rho in (('usual', usual), ('new', new))}
+        predicted = {
+            'usual': usual_columns(X, v) @ self.usual.values,
+            'new': quadrant_columns(X, v, y, self.dq_s) @ self.new.values,
+        }
+        return {name: float(np.linalg.norm(y - own) / np.linalg.norm(y)) for name, own in predicted.items()}
 
 
 def usual_columns(rigid: FloatArray, dq: FloatArray) -> FloatArray:
@@ -137,9 +137,7 @@ def outside_stiction(
     return known & (np.cumsum(close)[:-1] == 0)
 
 
-def fit_quadrants(
-    rigid: FloatArray, dq: FloatArray, tau: FloatArray, names: Sequence[str], *, dq_s: float | None = None
-) -> QuadrantFit:
+def fit_quadrants(rigid: FloatArray, dq: FloatArray, tau: FloatArray, names: Sequence[str]) -> QuadrantFit:
     """Fit the usual and the load-dependent model to filtered, decimated samples [H eq 38, 42].
 
     Parameters
@@ -150,32 +148,21 @@ def fit_quadrants(
         (N,) speed [rad/s] and motor torque [N·m].
     names
         of the m rigid columns.
-    dq_s
-        speed constant [rad/s]; None: line search of ‖ρ‖ in `SPEED_BOUNDS`, not below half the slowest speeds driven.
 
     Raises
     ------
-    JointDynamicsError
-        For arrays whose shapes do not belong together.
     NotReliableError
-        Where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are
-        collinear, and where the samples do not determine the parameters.
+        For a motion that does not pass the vertical: c_m, c_g and τ_off are then collinear. And for samples that do not
+        determine the parameters.
     """
-    if rigid.ndim != 2 or rigid.shape != (dq.size, len(names)) or tau.shape != dq.shape:
-        raise JointDynamicsError(
-            f'quadrants: expected rigid ({dq.size}, {len(names)}) and tau ({dq.size},), found {rigid.shape} and'
-            f' {tau.shape}'
-        )
     used = outside_stiction(rigid, dq, tau)
     X, v, y = rigid[used], dq[used], tau[used]
     for quadrant, word in ((y * v > 0, 'motor'), (y * v <= 0, 'generator')):
-        sides = np.sign(v[quadrant])
-        if not (np.any(sides > 0) and np.any(sides < 0)):
+        if np.unique(np.sign(v[quadrant])).size < 2:
             raise NotReliableError(
                 f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): '
                 'c_m, c_g and tau_off cannot be distinguished'
             )
-    all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY_PARAMETERS]
 
     def cost(log_scale: float) -> float:
         # ‖ρ‖² is the square of the last diagonal entry of the triangular factor of [W, y], here by its scaled Gram
@@ -185,23 +172,21 @@ def fit_quadrants(
         factor = np.linalg.cholesky(augmented.T @ augmented / np.outer(norms, norms) + 1e-12 * np.eye(len(norms)))
         return float((factor[-1, -1] * norms[-1]) ** 2)
 
-    if dq_s is None:
-        # Below half the slowest speeds E is zero for nearly all samples, and would fit the noise of the others.
-        low = np.log(max(SPEED_BOUNDS[0], 0.5 * float(np.quantile(np.abs(v), 0.05))))
-        high = np.log(max(SPEED_BOUNDS[1], 2 * np.exp(low)))
-        coarse = np.linspace(low, high, 12)
-        costs = [cost(s) for s in coarse]
-        k = int(np.argmin(costs))
-        fine = minimize_scalar(
-            cost, method='bounded', bounds=(coarse[max(k - 1, 0)], coarse[min(k + 1, 11)]), options={'xatol': 1e-3}
-        )
-        dq_s = float(np.exp(fine.x))
+    # Below half the slowest speeds E is zero for nearly all samples, and would fit the noise of the others.
+    low = np.log(max(SPEED_BOUNDS[0], 0.5 * float(np.quantile(np.abs(v), 0.05))))
+    coarse = np.linspace(low, np.log(max(SPEED_BOUNDS[1], 2 * np.exp(low))), 12)
+    k = int(np.argmin([cost(s) for s in coarse]))
+    bounds = coarse[max(k - 1, 0)], coarse[min(k + 1, len(coarse) - 1)]
+    dq_s = float(np.exp(minimize_scalar(cost, method='bounded', bounds=bounds, options={'xatol': 1e-3}).x))
+    factors = [f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')]
     usual = least_squares(usual_columns(X, v), y, [*names, 'F_C', 'F_V', 'tau_off'])
-    new = least_squares(quadrant_columns(X, v, y, dq_s), y, all_names)
-    return QuadrantFit(usual, new, dq_s, used, _relative(y, usual.residual, new.residual))
+    new = least_squares(quadrant_columns(X, v, y, dq_s), y, [*factors, *DRY_PARAMETERS])
+    residuals = {'usual': usual.residual, 'new': new.residual}
+    relative = {name: float(np.linalg.norm(rho) / np.linalg.norm(y)) for name, rho in residuals.items()}
+    return QuadrantFit(usual, new, dq_s, used, relative)
 
 
-def identify_quadrants(recordings: Sequence[JointData], dq_s: float | None = None) -> JointTestResult:
+def identify_quadrants(recordings: Sequence[JointData]) -> JointTestResult:
     """Fit a_m … tau_off of the load-dependent model with the known load torque as the rigid part, and the usual model.
 
     The last third of every recording is kept out of the fit and judges both models. The result is not reliable where
@@ -211,8 +196,6 @@ def identify_quadrants(recordings: Sequence[JointData], dq_s: float | None = Non
     ----------
     recordings
         with motor and load torque.
-    dq_s
-        rad/s; None searches it.
 
     Raises
     ------
@@ -232,7 +215,7 @@ def identify_quadrants(recordings: Sequence[JointData], dq_s: float | None = Non
         fitted.append(columns[:, :cut])
         held_out.append(columns[:, cut:])
     load, dq, tau = np.concatenate(fitted, axis=1)
-    fit = fit_quadrants(load[:, None], dq, tau, ('load',), dq_s=dq_s)
+    fit = fit_quadrants(load[:, None], dq, tau, ('load',))
     load_new, dq_new, tau_new = np.concatenate(held_out, axis=1)
     outside = fit.judge(load_new[:, None], dq_new, tau_new)
     result = JointTestResult('load', recordings[0].joint)
@@ -241,17 +224,15 @@ def identify_quadrants(recordings: Sequence[JointData], dq_s: float | None = Non
         result.parameters[name] = Value(float(value), float(std), UNITS[name])
     result.parameters['dq_s'] = Value(fit.dq_s, None, UNITS['dq_s'])
     gain = 100 * (1 - outside['new'] / outside['usual'])
-    result.quality.update(
-        {
-            'form': 'quadrants',
-            'rows': int(fit.used.sum()),
-            'relative_residual_percent': {k: 100 * v for k, v in fit.relative_residual.items()},
-            'held_out_residual_percent': {k: 100 * v for k, v in outside.items()},
-            'held_out_gain_percent': gain,
-            'load_source': recordings[0].load_source,
-        }
-    )
-    if gain < 2.0:
+    result.quality |= {
+        'form': 'quadrants',
+        'rows': int(fit.used.sum()),
+        'relative_residual_percent': {k: 100 * v for k, v in fit.relative_residual.items()},
+        'held_out_residual_percent': {k: 100 * v for k, v in outside.items()},
+        'held_out_gain_percent': gain,
+        'load_source': recordings[0].load_source,
+    }
+    if gain < SMALLEST_GAIN:
         result.reasons.append(
             f'on held-out data the residual falls by {gain:.1f} % only: no significant load dependence'
         )

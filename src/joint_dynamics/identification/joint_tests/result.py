@@ -240,11 +240,11 @@ class JointTestResult:
         """Add a figure of `series`: `title` after the name of the joint, `x_label` and `y_label` of its axes."""
         self.plots.append(Plot(f'{self.joint}: {title}', x_label, y_label, series))
 
-    def flag_insignificant(self, names: list[str] | tuple[str, ...], why: str, deviations: float = 2.0) -> None:
-        """Note a reason, with its cause `why`, for each of `names` within `deviations` standard deviations of zero."""
+    def flag_insignificant(self, names: Sequence[str], why: str) -> None:
+        """Note a reason, with its cause `why`, for each of `names` within two standard deviations of zero."""
         for name in names:
             item = self.parameters[name]
-            if item.std is not None and abs(item.value) < deviations * item.std:
+            if item.std is not None and abs(item.value) < 2.0 * item.std:
                 self.reasons.append(f'{name} = {item.value:.4g} ± {item.std:.2g} {item.unit} is not significant: {why}')
 
     def summary(self) -> dict[str, Any]:

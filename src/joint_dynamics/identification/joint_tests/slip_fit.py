@@ -15,18 +15,18 @@
 """Maxwell-slip by non-linear regression, and the static map that it has to beat [M4 4.4.3-4.4.5].
 
 Both predict y = F_C H + (F_V1 ω + J ω̇ + offset) with H = Σ w_i δ_i/(𝓑Δ_i), Σ w_i = 1; w_i F_C is the slip torque of
-operator i. The static map has H = sgn ω. The non-linear regression searches 0 < Δ_1 < … < Δ_M by differential
-evolution, then by simplex; the stiffnesses k ≥ 0 follow from least squares at each step.
+operator i. The static map has H = sgn ω. Differential evolution with a final gradient search finds
+0 < Δ_1 < … < Δ_M; the stiffnesses k ≥ 0 follow from least squares at each step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import differential_evolution, lsq_linear, minimize
+from scipy.optimize import differential_evolution, lsq_linear
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
@@ -34,33 +34,21 @@ from joint_dynamics.identification.joint_tests.result import least_squares, nrms
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits
 
 UNBOUNDED_COLUMNS = 3  # columns beside the operators: ω, ω̇, 1
-LOWEST_LIMIT = 1e-3  # smallest limit Δ of the search, relative to 𝓑
-HIGHEST_LIMIT = 1.5  # largest limit Δ of the search, relative to 𝓑
-GLOBAL_ROWS = 6_000  # rows of the global search: the path matters, not the number of its samples
-LOCAL_ROWS = 30_000  # rows of the local search
+LIMITS = (1e-3, 1.5)  # range of the limits Δ in the search, relative to 𝓑
+ROWS = 10_000  # rows of the search: the path matters, not the number of its samples
 
 
-@dataclass(frozen=True)
-class SlipData:
-    """One run: motor angle corrected by θ̃, speed, acceleration, (N,) rad, rad/s, rad/s²; the torque y (N,) N·m.
+class SlipData(NamedTuple):
+    """One run, (N,) each; all operators slip at its first sample, in the direction of motion."""
 
-    Attributes
-    ----------
-    start
-        first row with all operators slipping, in the direction `direction` (±1).
-    """
+    theta: FloatArray  # rad, motor angle corrected by θ̃
+    omega: FloatArray  # rad/s
+    alpha: FloatArray  # rad/s²
+    y: FloatArray  # N·m, torque
 
-    theta: FloatArray
-    omega: FloatArray
-    alpha: FloatArray
-    y: FloatArray
-    start: int
-    direction: float
-
-    def part(self, rows: slice, start: int = 0, direction: float | None = None) -> SlipData:
-        """Return some rows with their own start; direction None: unchanged."""
-        theta, omega, alpha, y = (x[rows] for x in (self.theta, self.omega, self.alpha, self.y))
-        return SlipData(theta, omega, alpha, y, start, self.direction if direction is None else direction)
+    def part(self, rows: slice) -> SlipData:
+        """Return some of the rows."""
+        return SlipData(*(x[rows] for x in self))
 
 
 @dataclass(frozen=True)
@@ -94,31 +82,31 @@ class SlipFit:
         names = ('estimation_percent', 'validation_percent', 'F_C', 'limits', 'stiffness')
         return {name: np.array(getattr(self, name)).tolist() for name in names}
 
-    def smooth(self, run: SlipData) -> FloatArray:
-        """Return the torque beside the hysteresis, F_V1 ω + J ω̇ + offset, (N,) N·m."""
-        return self.F_V1 * run.omega + self.inertia * run.alpha + self.offset
+    def torque(self, run: SlipData, backlash: PeriodicMap) -> FloatArray:
+        """Return the torque of this fit along a run, (N,) N·m."""
+        shares = [1.0] if self.limits is None or self.stiffness is None else self.limits * self.stiffness
+        columns = _columns([run], backlash, self.limits)
+        return columns @ np.r_[self.F_C * np.asarray(shares), self.F_V1, self.inertia, self.offset]
 
 
 def _columns(runs: Sequence[SlipData], backlash: PeriodicMap, limits: FloatArray | None) -> FloatArray:
-    """Columns [δ_i/(𝓑Δ_i) …, ω, ω̇, 1] of the rows of all runs, from their starts on; sgn ω instead for limits None."""
+    """Return the columns [δ_i/(𝓑Δ_i) …, ω, ω̇, 1] of all runs; sgn ω instead of the operators for limits None."""
     blocks = []
     for run in runs:
-        rows = slice(run.start, None)
         if limits is None:
-            slip = np.sign(run.omega[rows])[:, None]
+            slip = np.sign(run.omega)[:, None]
         else:
             model = MaxwellSlip(1, backlash, limits=limits)
-            model.reset(run.theta[run.start], run.direction)
-            slip = model.relative_deformation(run.theta[rows])[:, 0]
-        blocks.append(np.column_stack([slip, run.omega[rows], run.alpha[rows], np.ones(slip.shape[0])]))
+            model.reset(run.theta[0], np.sign(run.omega[0]))
+            slip = model.relative_deformation(run.theta)[:, 0]
+        blocks.append(np.column_stack([slip, run.omega, run.alpha, np.ones(run.y.size)]))
     return np.concatenate(blocks)
 
 
 def _solve(columns: FloatArray, y: FloatArray) -> FloatArray:
-    """Least squares with the slip torques >= 0 (the last three columns are free).
+    """Return the least squares with slip torques >= 0 (the last three columns are free).
 
-    It works on the Cholesky factor of the scaled normal equations: the columns are bounded deformations and slow
-    signals, so that squaring their condition number costs nothing that matters here.
+    It works on the Cholesky factor of the scaled normal equations, which the search solves thousands of times.
     """
     p = columns.shape[1]
     norms = np.maximum(np.linalg.norm(columns, axis=0), 1e-30)
@@ -128,54 +116,27 @@ def _solve(columns: FloatArray, y: FloatArray) -> FloatArray:
     return lsq_linear(L.T, np.linalg.solve(L, columns.T @ y / norms), bounds=(low, np.inf), method='bvls').x / norms
 
 
-def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, seed: int) -> FloatArray:
-    """Return Δ (M,), sorted, by differential evolution on thinned data, then by Nelder and Mead's simplex on more."""
-    low, high = np.log([LOWEST_LIMIT, HIGHEST_LIMIT])
+def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int) -> FloatArray:
+    """Return Δ (M,), sorted, of the smallest residual on thinned data."""
+    low, high = np.log(LIMITS)
+    thin = max(1, sum(run.y.size for run in runs) // ROWS)
+    runs = [run.part(slice(None, None, thin)) for run in runs]
+    y = np.concatenate([run.y for run in runs])
 
     def ordered(x: FloatArray) -> FloatArray:
-        limits = np.exp(np.sort(np.clip(x, low, high)))
-        return np.maximum.accumulate(limits * (1.0 + 1e-9 * np.arange(operators)))
+        return np.maximum.accumulate(np.exp(np.sort(x)) * (1.0 + 1e-9 * np.arange(operators)))
 
-    def cost(x: FloatArray, data: Sequence[SlipData], y: FloatArray) -> float:
-        columns = _columns(data, backlash, ordered(x))
+    def cost(x: FloatArray) -> float:
+        columns = _columns(runs, backlash, ordered(x))
         return float(np.mean((y - columns @ _solve(columns, y)) ** 2))
 
-    rows = sum(run.y.size - run.start for run in runs)
-    sparse, dense = (
-        [run.part(slice(run.start, None, max(1, rows // most))) for run in runs] for most in (GLOBAL_ROWS, LOCAL_ROWS)
-    )
-    first = differential_evolution(
-        cost,
-        [(low, high)] * operators,
-        args=(sparse, _target(sparse)),
-        popsize=6,
-        maxiter=25,
-        tol=1e-3,
-        polish=False,
-        seed=seed,
-        x0=np.log(polynomial_limits(operators)).clip(low, high),
-    )
-    last = minimize(
-        cost,
-        first.x,
-        args=(dense, _target(dense)),
-        method='Nelder-Mead',
-        options={'maxiter': 60 * operators, 'xatol': 1e-2, 'fatol': 1e-9},
-    )
-    return ordered(last.x)
-
-
-def _target(runs: Sequence[SlipData]) -> FloatArray:
-    return np.concatenate([run.y[run.start :] for run in runs])
+    start = np.log(polynomial_limits(operators)).clip(low, high)
+    found = differential_evolution(cost, [(low, high)] * operators, popsize=6, maxiter=25, tol=1e-3, seed=0, x0=start)
+    return ordered(found.x)
 
 
 def fit_maxwell_slip(
-    estimation: Sequence[SlipData],
-    validation: Sequence[SlipData],
-    backlash: PeriodicMap,
-    *,
-    operators: int = 4,
-    seed: int = 0,
+    estimation: Sequence[SlipData], validation: Sequence[SlipData], backlash: PeriodicMap, operators: int = 4
 ) -> tuple[SlipFit, SlipFit]:
     """Return the Maxwell-slip fit and the static map, both fitted to the estimation runs.
 
@@ -189,15 +150,13 @@ def fit_maxwell_slip(
         𝓑(θ) > 0, half the backlash, rad.
     operators
         number of operators.
-    seed
-        of the global search.
 
     Raises
     ------
     NotReliableError
-        When the torque has no friction in it.
+        For a torque without friction.
     """
-    limits = _search(estimation, backlash, operators, seed)
+    limits = _search(estimation, backlash, operators)
     return _fit(estimation, validation, backlash, limits), _fit(estimation, validation, backlash, None)
 
 
@@ -205,8 +164,8 @@ def _fit(
     estimation: Sequence[SlipData], validation: Sequence[SlipData], backlash: PeriodicMap, limits: FloatArray | None
 ) -> SlipFit:
     """Fit with given limits Δ (M,), None: the static map."""
-    y, y_new = _target(estimation), _target(validation)
-    columns, new = _columns(estimation, backlash, limits), _columns(validation, backlash, limits)
+    y, y_new = (np.concatenate([run.y for run in runs]) for runs in (estimation, validation))
+    columns, new = (_columns(runs, backlash, limits) for runs in (estimation, validation))
     solution = _solve(columns, y)
     slips = solution[:-UNBOUNDED_COLUMNS]
     F_C = float(slips.sum())

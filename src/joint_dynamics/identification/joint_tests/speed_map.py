@@ -12,13 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fit of friction against speed to plateau means.
+"""Friction against speed: fit of nested models to plateau means [M3 eq 14, M4 4.2.1].
 
-Nested models, BFGS from several starts, bounds, covariance [M3 eq 14, M4 4.2.1].
+    τ = sgn ω (F_C + (F_S − F_C) exp(−(|ω|/V_S)^μ)) + F_V1 ω + F_V2 ω|ω| + F_V3 ω³ + τ_off.
 
-The model is linear in F_C, F_S − F_C, F_V1…3 and an offset, nonlinear in V_S and μ only: BFGS searches those two inside
-their bounds, from several starts, and the rest is solved exactly at each step (bounded linear least squares), so that
-no start can miss a linear parameter.
+Bounded least squares from several V_S and μ, at which the other parameters solve their linear problem.
 """
 
 from __future__ import annotations
@@ -26,14 +24,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear, minimize
+from scipy import optimize
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
-from joint_dynamics.identification.joint_tests.result import Value, least_squares, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import LinearFit, Value, least_squares, nrmse_percent
 from joint_dynamics.joint import FrictionModel
 
-# From the plainest to the seven parameters of the sheet; each with the terms it takes.
+# Terms of each model, from the plainest to the seven parameters.
 MODELS: dict[str, tuple[str, ...]] = {
     'coulomb': ('F_C',),
     'viscous': ('F_C', 'F_V1'),
@@ -51,8 +49,11 @@ UNITS = {
     'F_V3': 'N·m·s³/rad³',
     'offset': 'N·m',
 }
-MU_BOUNDS = (0.3, 3.0)
 POWERS = {'F_V1': 1, 'F_V2': 2, 'F_V3': 3}
+MU_BOUNDS = (0.3, 3.0)  # range of the exponent μ
+MU_STARTS = (0.6, 1.0, 2.0)  # exponents from which the search starts
+SMALLEST_RISE = 1e-6  # smallest F_S − F_C over F_C; a smaller one leaves V_S and μ undetermined
+BOUND_SHARE = 1e-3  # distance from a bound, as a share of the range, that counts as at the bound
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class SpeedMap:
     model, values
         one of `MODELS`, and its parameters by name.
     friction
-        that they make.
+        model with these parameters.
     nrmse_percent, bic
         fit [%], and Bayesian information criterion (the less the better).
     residual
@@ -85,7 +86,7 @@ class SpeedMap:
 def linear_columns(
     omega: FloatArray, terms: tuple[str, ...], V_S: float, mu: float, offset: bool
 ) -> dict[str, FloatArray]:
-    """Return the columns (N,) of the parameters that the torque is linear in, by name.
+    """Return the columns (N,) of the linear parameters by name.
 
     Parameters
     ----------
@@ -108,78 +109,6 @@ def linear_columns(
     return columns
 
 
-@dataclass(frozen=True)
-class _Plateaus:
-    """Speeds, torques and weights of plateaus (N,), with the terms of the model and whether it has an offset."""
-
-    omega: FloatArray
-    torque: FloatArray
-    weights: FloatArray
-    terms: tuple[str, ...]
-    offset: bool
-
-    def columns(self, V_S: float, mu: float) -> dict[str, FloatArray]:
-        return linear_columns(self.omega, self.terms, V_S, mu, self.offset)
-
-    def solve(self, V_S: float, mu: float) -> tuple[dict[str, float], FloatArray]:
-        """Return the linear parameters and the residual (N,)."""
-        named = self.columns(V_S, mu)
-        names, columns = [*named], np.column_stack([*named.values()])
-        A = columns * self.weights[:, None]
-        norms = np.linalg.norm(A, axis=0)
-        low = np.where(np.isin(names, ['F_C', 'rise']), 0.0, -np.inf)
-        if np.any(norms == 0):
-            raise NotReliableError(f'no plateau determines {names[int(np.argmin(norms))]}')
-        values = lsq_linear(A / norms, self.torque * self.weights, bounds=(low, np.inf), method='bvls').x / norms
-        return dict(zip(names, values, strict=True)), self.torque - columns @ values
-
-    def search_shape(self) -> tuple[float, float, list[str]]:
-        """V_S and μ by bounded BFGS (L-BFGS-B on log V_S and μ) from twelve starts; the best end wins."""
-        speed = np.abs(self.omega)
-        # With V_S below the slowest plateau, next to nothing of F_S − F_C would be left to see there, and any F_S
-        # would fit.
-        bounds = [(np.log(speed.min()), np.log(speed.max())), MU_BOUNDS]
-
-        def cost(x: FloatArray) -> float:
-            return float(np.sum((self.solve(float(np.exp(x[0])), float(x[1]))[1] * self.weights) ** 2))
-
-        ends = [
-            minimize(cost, np.array([start_V, start_mu]), method='L-BFGS-B', bounds=bounds)
-            for start_V in np.linspace(*bounds[0], 6)[1:5]
-            for start_mu in (0.6, 1.0, 2.0)
-        ]
-        best = min(ends, key=lambda end: float(end.fun)).x
-        stuck = [
-            name
-            for name, value, (low, high) in zip(('V_S', 'mu'), best, bounds, strict=True)
-            if min(value - low, high - value) < 1e-3 * (high - low)
-        ]
-        return float(np.exp(best[0])), float(best[1]), stuck
-
-    def deviations(
-        self, V_S: float, mu: float, rise: float, residual: FloatArray, stuck: list[str]
-    ) -> dict[str, float]:
-        """Return standard deviations by the Jacobian of the model at the solution; none of parameters at a bound."""
-        jacobian = self.columns(V_S, mu)
-        if 'rise' in jacobian:
-            # s = sgn(F_C + (F_S − F_C) e): the F_S column is e, the F_C column its complement.
-            fade = jacobian.pop('rise')
-            ratio = np.abs(self.omega) / V_S
-            jacobian['F_C'], jacobian['F_S'] = jacobian['F_C'] - fade, fade
-            jacobian['V_S'] = rise * fade * mu * ratio**mu / V_S
-            jacobian['mu'] = -rise * fade * ratio**mu * np.log(ratio)
-            if 'F_S' in stuck:
-                jacobian['F_C'] = jacobian['F_C'] + fade
-        free = {name: column for name, column in jacobian.items() if name not in stuck}
-        try:
-            fit = least_squares(
-                np.column_stack([*free.values()]), residual, [*free], weights=self.weights, in_time=False
-            )
-        except NotReliableError:
-            return {}
-        return dict(zip(free, map(float, fit.std), strict=True))
-
-
 def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model: str, offset: bool) -> SpeedMap:
     """Fit one of `MODELS` to plateaus.
 
@@ -200,29 +129,67 @@ def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model:
     ------
     JointDynamicsError
         For fewer plateaus or speeds than it has parameters.
-    NotReliableError
-        Where no plateau determines a parameter.
     """
     terms = MODELS[model]
-    free = len(terms) + offset
-    if omega.size <= free or np.unique(np.round(np.abs(omega), 6)).size < len(terms):
+    count = len(terms) + offset
+    if omega.size <= count or np.unique(np.round(np.abs(omega), 6)).size < len(terms):
         raise JointDynamicsError(
-            f'friction: model {model} has {free} parameters: expected more plateaus than that, found {omega.size}'
+            f'friction: model {model} has {count} parameters: expected more plateaus than that, found {omega.size}'
         )
     weights = 1.0 / np.maximum(std, np.median(std))
-    plateaus = _Plateaus(omega, torque, weights, terms, offset)
-    V_S, mu, stuck = plateaus.search_shape() if 'V_S' in terms else (0.1, 1.0, [])
-    linear, residual = plateaus.solve(V_S, mu)
-    rise = linear.pop('rise', 0.0)
-    parameters = {'F_S': linear['F_C'] + rise, 'V_S': V_S, 'mu': mu, **linear}
-    if 'F_S' in terms and rise <= 1e-9 * max(linear['F_C'], 1e-12):
+    # With V_S below the slowest plateau, hardly any of F_S − F_C would remain there, and any F_S would fit.
+    slowest, fastest = float(np.abs(omega).min()), float(np.abs(omega).max())
+    shapes = [(V_S, mu) for V_S in np.geomspace(slowest, fastest, 6)[1:5] for mu in MU_STARTS]
+    linear = [*linear_columns(omega, terms, 1.0, 1.0, offset)]
+    names = [*linear, 'V_S', 'mu'] if 'V_S' in terms else linear
+    bounds = {'F_C': (0.0, np.inf), 'rise': (0.0, np.inf), 'V_S': (slowest, fastest), 'mu': MU_BOUNDS}
+    low, high = np.transpose([bounds.get(name, (-np.inf, np.inf)) for name in names])
+
+    def rows(V_S: float, mu: float) -> FloatArray:
+        return np.column_stack([*linear_columns(omega, terms, V_S, mu, offset).values()]) * weights[:, None]
+
+    def residual(x: FloatArray) -> FloatArray:
+        # Without a Stribeck term its shape has no effect.
+        return rows(*(x[-2:] if 'V_S' in terms else shapes[0])) @ x[: len(linear)] - torque * weights
+
+    ends = []
+    for shape in shapes if 'V_S' in terms else shapes[:1]:
+        start = np.linalg.lstsq(rows(*shape), torque * weights, rcond=None)[0]
+        start = np.clip([*start, *shape][: len(names)], low, high)
+        ends.append(optimize.least_squares(residual, start, '3-point', (low, high), x_scale='jac', xtol=1e-12))
+    best = min(ends, key=lambda end: float(end.cost))
+    found = dict(zip(names, map(float, best.x), strict=True))
+    stuck = []
+    for name in ('V_S', 'mu')[: len(names) - len(linear)]:
+        bottom, top = bounds[name]
+        if min(found[name] - bottom, top - found[name]) < BOUND_SHARE * (top - bottom):
+            stuck.append(name)
+    rise = found.pop('rise', 0.0)
+    if 'F_S' in terms and rise <= SMALLEST_RISE * max(found['F_C'], 1e-12):
         stuck = ['F_S', 'V_S', 'mu']
-    deviations = plateaus.deviations(V_S, mu, rise, residual, stuck)
+    deviations = _deviations(best.jac, -best.fun, names, stuck)
+    found = {'F_S': found['F_C'] + rise, 'V_S': 0.1, 'mu': 1.0, **found}
     order = [*terms, *(['offset'] if offset else [])]
-    values = {name: Value(float(parameters[name]), deviations.get(name), UNITS[name]) for name in order}
-    size, squares = omega.size, float(np.sum((residual * weights) ** 2)) / float(np.mean(weights**2))
-    bic = size * np.log(max(squares / size, 1e-300)) + free * np.log(size)
-    friction = FrictionModel({'F_C0': parameters.pop('F_C'), **parameters})
-    return SpeedMap(
-        model, values, friction, nrmse_percent(torque, torque - residual), float(bic), residual, tuple(stuck)
-    )
+    values = {name: Value(found[name], deviations.get(name), UNITS[name]) for name in order}
+    size, squares = omega.size, float(best.fun @ best.fun) / float(np.mean(weights**2))
+    bic = size * np.log(max(squares / size, 1e-300)) + count * np.log(size)
+    friction = FrictionModel({'F_C0': found.pop('F_C'), **found})
+    left = -best.fun / weights
+    return SpeedMap(model, values, friction, nrmse_percent(torque, torque - left), float(bic), left, tuple(stuck))
+
+
+def _deviations(jacobian: FloatArray, residual: FloatArray, names: list[str], stuck: list[str]) -> dict[str, float]:
+    """Return standard deviations by the Jacobian at the solution; none of parameters at a bound."""
+    free = [k for k, name in enumerate(names) if {'rise': 'F_S'}.get(name, name) not in stuck]
+    try:
+        fit = least_squares(jacobian[:, free], residual, [names[k] for k in free], in_time=False)
+    except NotReliableError:
+        return {}
+    deviations = {name: fit.deviation(name) for name in fit.names}
+    return deviations | ({'F_S': combined(fit, 'F_C', 'rise', 1.0)[1]} if 'rise' in fit.names else {})
+
+
+def combined(fit: LinearFit, name: str, other: str, side: float) -> tuple[float, float]:
+    """Return value and deviation of name + side·other."""
+    weights = np.array([1.0 if item == name else side if item == other else 0.0 for item in fit.names])
+    return float(weights @ fit.values), float(np.sqrt(weights @ fit.covariance @ weights))

@@ -12,12 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Torsional stiffness from static loads or from motion [M4 4.1, M3 eq 16-17]."""
+"""Torsional stiffness from static loads or from motion [M4 4.1, M3 eq 17]."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,22 +30,26 @@ from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
-SOURCES = ('auto', 'load', 'current', 'link', 'motor')
+ITERATIONS = 30  # most solutions for the shifts of the deformation
+ONE_SIDED = 0.1  # smallest deformation in one direction, as a share of that in the other
 
 
 @dataclass(frozen=True)
 class StiffnessSettings(Settings):
-    """Torque source and model order of the stiffness test.
+    """Model order and bandwidth of the stiffness test.
 
-    Sources for a standing joint: `load` (force gauge, column `load`) or `current` (locked rotor, friction neglected).
-    Sources for a moving joint: `link` (column `load` or the robot model) or `motor` (K_τ i − B θ̈ − f; needs a friction
-    description and `rotor_inertia`). `auto` selects `load` or `link` if a load torque is known, otherwise `current`.
+    The elastic torque is the load torque (column `load`, or the robot model). For a standing joint without one it is
+    the motor torque: a locked rotor, its friction neglected.
     """
 
     SECTION = 'joint.stiffness'
+    GONE: ClassVar[Mapping[str, str]] = {
+        'source': 'the torque is the load torque if there is one, otherwise that of a locked rotor',
+        'rotor_inertia': 'the load torque takes the place of the motor side; give --robot or a column load',
+        'offset': 'the deformation at zero torque is always fitted',
+    }
 
     order: int = setting(2, 'number P of odd terms of the polynomial', lower=1, upper=9)
-    source: str = setting('auto', 'where the torque comes from', choices=SOURCES)
     f_dyn: float = setting(
         10.0,
         'bandwidth of the motion: angles are low-passed at 5 f_dyn, rows at 2 f_dyn',
@@ -52,11 +57,7 @@ class StiffnessSettings(Settings):
         lower=0.01,
         upper=10_000,
     )
-    rotor_inertia: float | None = setting(
-        None, 'on the joint side, for the source motor', 'kg·m²', above=0, none='that of the description'
-    )
     still: float = setting(0.02, 'largest motion of a standing joint', 'rad', above=0)
-    offset: bool = setting(True, 'also fit the deformation at which the torque is zero')
 
 
 def identify_stiffness(
@@ -66,7 +67,7 @@ def identify_stiffness(
     kinematic_error: PeriodicMap | None = None,
     backlash: PeriodicMap | None = None,
 ) -> JointTestResult:
-    """Fit τ_E = Σ α_p φ^{2p−1} (+ D φ̇ when moving) to deformation and torque; φ = θ − q − θ̃(θ).
+    """Fit τ_E = Σ α_p φ^{2p−1} (+ D φ̇ when moving) to deformation and torque; φ = θ − q − θ̃(θ) − φ_0.
 
     If the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is subtracted from the deformation.
     H is the hysteresis of `base`, −1 … 1. The share c (1: all of it, 0: none) is fitted. Without this term, backlash
@@ -82,7 +83,7 @@ def identify_stiffness(
     settings
         None: the defaults.
     base
-        known friction; the source `motor` needs it.
+        known friction.
     kinematic_error
         θ̃(θ) [rad], subtracted from the deformation.
     backlash
@@ -91,16 +92,21 @@ def identify_stiffness(
     Raises
     ------
     JointDynamicsError
-        If the torque source lacks a signal or a setting.
+        Without θ, and for a moving joint without a load torque.
     """
     settings = settings or StiffnessSettings()
     for data in recordings:
         data.need('theta')
     moving = any(np.ptp(data.q) > settings.still for data in recordings)
-    source = _source(recordings, settings, moving)
-    rows = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
+    loaded = all(data.tau_J is not None for data in recordings)
+    if moving and not loaded:
+        raise JointDynamicsError(
+            'stiffness: expected a load torque for a moving joint, found none: give --robot, or a column load'
+        )
+    source = 'load' if loaded else 'current'
+    rows = [_rows(data, settings, source, base if moving else None, kinematic_error, backlash) for data in recordings]
     phi, dphi, tau, lash = np.concatenate(rows, axis=1)
-    fit, shift, reach = _fit(phi, dphi, tau, lash, settings, moving)
+    fit, shift, reach = _fit(phi, dphi, tau, lash, settings.order, moving)
     result = JointTestResult('stiffness', recordings[0].joint)
     names = [f'alpha_{p + 1}' for p in range(settings.order)]
     units = {name: f'N·m/rad^{2 * p + 1}'.replace('^1', '') for p, name in enumerate(names)}
@@ -109,28 +115,27 @@ def identify_stiffness(
         result.parameters[name] = Value(value, fit.deviation(name), 'rad' if name == 'phi_0' else '')
     polynomial = TorsionalStiffness([fit[name] for name in names])
     result.judge_fit(tau, fit.residual)
-    result.quality.update(
-        {
-            'source': source,
-            'moving': moving,
-            'rows': int(tau.size),
-            'condition': fit.condition,
-            'deformation_range': [float(reach.min()), float(reach.max())],
-            'torque_range': [float(tau.min()), float(tau.max())],
-        }
-    )
+    low, high = float(reach.min()), float(reach.max())
+    result.quality |= {
+        'source': source,
+        'moving': moving,
+        'rows': int(tau.size),
+        'condition': fit.condition,
+        'deformation_range': [low, high],
+        'torque_range': [float(tau.min()), float(tau.max())],
+    }
     result.flag_insignificant(
-        names, f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; try a lower order'
+        names, f'the load reaches only {max(-low, high):.2g} rad of deformation; try a lower order'
     )
-    if reach.min() > -0.1 * reach.max() or reach.max() < -0.1 * reach.min():
+    if low > -ONE_SIDED * high or high < -ONE_SIDED * low:
         result.reasons.append(
             'loaded in one direction only: an offset of the encoders cannot be distinguished from stiffness'
         )
-    if polynomial.stiffness(np.linspace(reach.min(), reach.max(), 200)).min() <= 0:
+    grid = np.linspace(low, high, 200)
+    if polynomial.stiffness(grid).min() <= 0:
         result.reasons.append('the fitted stiffness is negative within the range of the data')
     if source == 'current':
         result.warnings.append('locked-rotor current: friction inside the joint counts as elastic torque')
-    grid = np.linspace(reach.min(), reach.max(), 200)
     thin = max(1, tau.size // 4000)
     elastic = tau - fit.get('D') * dphi
     result.plot(
@@ -142,31 +147,11 @@ def identify_stiffness(
     )
     if 'D' in fit.names and 'lost_motion' not in fit.names:
         # If lost motion is fitted, D absorbs errors of the hysteresis model: left to the damping test.
-        result.document['damping'] = {
-            'value': fit['D'],
-            'std': fit.deviation('D'),
-            'unit': 'N·m·s/rad',
-            'method': 'stiffness from motion',
-        }
-    result.document['stiffness'] = polynomial.to_dict() | {
-        'standard_deviations': [fit.deviation(name) for name in names],
-        'range': result.quality['deformation_range'],
-    }
+        damping = {'value': fit['D'], 'std': fit.deviation('D'), 'unit': 'N·m·s/rad'}
+        result.document['damping'] = damping | {'method': 'stiffness from motion'}
+    deviations = {'standard_deviations': [fit.deviation(name) for name in names]}
+    result.document['stiffness'] = polynomial.to_dict() | deviations | {'range': [low, high]}
     return result
-
-
-def _source(recordings: Sequence[JointData], settings: StiffnessSettings, moving: bool) -> str:
-    """Return the torque source, with `auto` resolved."""
-    if settings.source != 'auto':
-        return settings.source
-    if all(data.tau_J is not None for data in recordings):
-        return 'link' if moving else 'load'
-    if moving:
-        raise JointDynamicsError(
-            'stiffness: expected a load torque for a moving joint, found none: give --robot, a column load, or '
-            'source: motor with a friction description'
-        )
-    return 'current'
 
 
 def _rows(
@@ -176,7 +161,6 @@ def _rows(
     base: FrictionModel | None,
     kinematic_error: PeriodicMap | None,
     backlash: PeriodicMap | None,
-    moving: bool,
 ) -> FloatArray:
     """Return deformation [rad], its rate [rad/s], elastic torque [N·m] and lost motion [rad] as rows, (4, samples).
 
@@ -186,47 +170,21 @@ def _rows(
     theta, q = (zero_phase_lowpass(x, 5 * settings.f_dyn, rate) for x in (data.theta, data.q))
     phi = theta - q - (0.0 if kinematic_error is None else kinematic_error(theta))
     lash = np.zeros_like(phi)
-    if moving and base is not None and base.maxwell_slip is not None:
+    if base is not None and base.maxwell_slip is not None:
         slip = base.maxwell_slip.copy()
         slip.reset()
         length = slip.presliding if backlash is None else PeriodicMap.stack([backlash])
         lash = length(theta[:, None])[:, 0] * slip.run(theta[:, None])[:, 0]
-    torque_signal = 'tau_J' if source in ('load', 'link') else 'tau'
+    torque_signal = 'tau_J' if source == 'load' else 'tau'
     data.need(torque_signal)
-    tau = _motor_side(data, theta, settings, base) if source == 'motor' else getattr(data, torque_signal)
-    signals = np.stack([phi, central_difference(phi, rate), tau, lash], axis=1)
+    signals = np.stack([phi, central_difference(phi, rate), getattr(data, torque_signal), lash], axis=1)
     step = max(1, int(0.8 * rate / (4 * settings.f_dyn)))
     edge = min(int(0.5 * rate / settings.f_dyn) + 1, data.samples // 10)
     return zero_phase_lowpass(signals, 2 * settings.f_dyn, rate)[edge : data.samples - edge : step].T
 
 
-def _motor_side(
-    data: JointData, theta: FloatArray, settings: StiffnessSettings, base: FrictionModel | None
-) -> FloatArray:
-    """Return τ_E + D φ̇ = K_τ i − B θ̈ − f from the motor side, N·m [M3 eq 16]."""
-    if base is None or settings.rotor_inertia is None:
-        raise JointDynamicsError(
-            'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config), found '
-            + ('no friction' if base is None else 'no rotor_inertia')
-        )
-    assert data.tau is not None
-    omega = central_difference(theta, data.rate)
-    driven = data.tau - settings.rotor_inertia * central_difference(omega, data.rate)
-    temperature = None if data.temperature is None else data.temperature[:, None]
-    friction = np.zeros_like(driven)
-    # Friction depends on the load, and the load on friction. The dependence is weak: three iterations converge.
-    for _ in range(3):
-        load = (driven - friction)[:, None]
-        if base.maxwell_slip is None:
-            friction = base.static(omega[:, None], load, temperature, smoothing=5e-3)[:, 0]
-        else:
-            base.reset()
-            friction = base.run(theta[:, None], omega[:, None], load, temperature)[:, 0]
-    return driven - friction
-
-
 def _fit(
-    measured: FloatArray, dphi: FloatArray, tau: FloatArray, lash: FloatArray, settings: StiffnessSettings, moving: bool
+    measured: FloatArray, dphi: FloatArray, tau: FloatArray, lash: FloatArray, order: int, moving: bool
 ) -> tuple[LinearFit, dict[str, float], FloatArray]:
     """Fit stiffness, damping and the shifts of the deformation (encoder offset, lost motion) by Gauss-Newton.
 
@@ -234,16 +192,13 @@ def _fit(
     rad; `dphi`, `tau` and `lash` are the other rows of `_rows`. Returns the fit, the coefficients c of the shifts, and
     φ after their subtraction, rad.
     """
-    names = [f'alpha_{p + 1}' for p in range(settings.order)]
-    shifts: dict[str, FloatArray] = {'phi_0': np.ones_like(measured)} if settings.offset else {}
-    if np.any(lash != 0):
-        shifts['lost_motion'] = lash
+    names = [f'alpha_{p + 1}' for p in range(order)]
+    shifts = {'phi_0': np.ones_like(measured)} | ({'lost_motion': lash} if np.any(lash != 0) else {})
     values = dict.fromkeys(shifts, 0.0)
-    phi = measured
-    slope = np.full(phi.size, float(phi @ tau / (phi @ phi)))
-    for _ in range(30 if shifts else 1):
+    phi, slope = measured, np.full(measured.size, float(measured @ tau / (measured @ measured)))
+    for _ in range(ITERATIONS):
         columns = [
-            TorsionalStiffness.basis(phi, settings.order),
+            TorsionalStiffness.basis(phi, order),
             *([dphi[:, None]] if moving else []),
             *(-(slope * x)[:, None] for x in shifts.values()),
         ]

@@ -36,8 +36,6 @@ from joint_dynamics.robot.regressor import PackedRows
 
 MOST_SHARED = 16
 """So many of these are kept at most for the next block, which of long kernels is not all that it shares."""
-FULL_RATE_BLOCK = 500
-"""Samples at a time that are taken as they are: their rows stay in the processor's cache."""
 CACHE = 64 * 2**20
 """Blocks are kept for the next pass up to this size [bytes]; beyond it they are built again."""
 DIRECTED = {'F_S', 'F_Cl', 'F_C1'}
@@ -72,12 +70,6 @@ class BaseRows:
     def _build(self) -> Iterator[Block]:
         for index, observation in enumerate(self.observations):
             decimator = observation.decimator
-            if decimator is None:
-                for start in range(0, len(observation.q), FULL_RATE_BLOCK):
-                    part = slice(start, min(start + FULL_RATE_BLOCK, len(observation.q)))
-                    rows = self.packed_rows(observation, part)
-                    yield self._block(rows, observation.tau[part].T, observation.dq[part].T, index, part)
-                continue
             piece = self._pieces(observation, decimator.half)
             for part, first, end, weights in spans(observation):
                 rows = reduce(
@@ -137,8 +129,6 @@ class BaseRows:
 def spans(observation: Observation) -> Iterator[tuple[slice, int, int, FloatArray]]:
     """Yield (kept samples, first, end, weights): the kept samples are weighted sums of the inputs first…end."""
     decimator = observation.decimator
-    if decimator is None:
-        raise ValueError('an observation without a parallel filter has no spans')
     kept = len(decimator.kept)
     step = int(decimator.kept[1] - decimator.kept[0]) if kept > 1 else 1
     # blocks overlap by the kernel's reach: long enough that this costs little, short enough to stay small
@@ -186,8 +176,6 @@ def columns_at_kept_samples(
     if not terms:
         return np.zeros((0, len(observation.kept)))
     slips = slips_of(observation, terms, state, model.joint_names)
-    if observation.decimator is None:
-        return columns_at_full_rate(model, observation, slice(0, len(observation.q)), terms, state, slips)
     return np.concatenate(
         [
             columns_at_full_rate(model, observation, slice(first, end), terms, state, slips) @ weights

@@ -29,7 +29,7 @@ uniform in ± F_j, adds Σ_j (F_j²/3) M a_j a_jᵀ M, with a_j the weighted sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -78,18 +78,6 @@ def correlated_variance(
     effective = len(residual) / samples_per_independent(residual, part)
     free = effective - 2.0 * float(np.sum(inverse * normal))
     return float(residual @ residual) / max(free, MIN_FREE * effective, 1.0)
-
-
-def blocks_of_time(samples: Sequence[int], count: int, most: int = 40) -> list[IntArray]:
-    """Return per recording of so many samples the block of each, (samples,): about `count` blocks, at most `most`."""
-    total = max(sum(samples), 1)
-    labels: list[IntArray] = []
-    first = 0
-    for length in samples:
-        here = max(1, round(length * count / total))
-        labels.append(first + np.arange(length) * here // max(length, 1))
-        first += here
-    return labels if first <= most else [label * most // first for label in labels]
 
 
 def sandwich(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Leverage of the recordings, poorly determined parameters, and the table of residuals of reports and terminal."""
+"""Poorly determined parameters, and the table of residuals of reports and terminal."""
 
 from __future__ import annotations
 
@@ -28,17 +28,6 @@ from joint_dynamics.identification.regression.residuals import Fit, band_of_all
 
 POSTURES = 100  # random postures in which the mass matrix is checked
 INFLATED = 30.0  # growth of a deviation by columns that resemble each other, from which a parameter is not determined
-
-
-def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
-    """Return how many of the b parameters each recording decides: trace of the hat matrix over its rows, by name."""
-    shares = np.zeros(len(problem.observations))
-    for block in problem.blocks():
-        factor = solution.row_factors(block)
-        weighted = block.rows * factor[:, None]
-        shares[block.observation] += np.einsum('jbs,bc,jcs->', weighted, solution.inverse, weighted, optimize=True)
-    names = [f'{index + 1}: {observation.name}' for index, observation in enumerate(problem.observations)]
-    return dict(zip(names, map(float, shares), strict=True))
 
 
 def poorly_determined_parameters(names: list[str], solution: Solution, limit: float = INFLATED) -> list[str]:
@@ -92,7 +81,7 @@ def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
     rows = []
     for fit in fits:
         joints, overall = fit.residual_percent(moving=True)[0], fit.residual_percent()[1]
-        fixed = fit.fixed_band
+        fixed = fit.in_fixed_band
         rows.append(
             [
                 fit.short_name,
@@ -100,8 +89,8 @@ def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
                 fit.residual_percent(moving=True)[1],
                 fit.raw[1],
                 *joints,
-                fixed['residual_percent']['overall'],
-                *([] if fit.unit is None else [float(np.sqrt(np.mean([v**2 for v in fixed['rmse'].values()])))]),
+                fixed.residual_percent()[1],
+                *([] if fit.unit is None else [float(np.sqrt(np.mean(fixed.residual**2)))]),
             ]
         )
     return rows

@@ -238,11 +238,7 @@ def bounded_fit(columns: FloatArray, target: FloatArray, lower: FloatArray) -> t
 
 
 def fit_friction(
-    powers: PowerColumns | None,
-    rows: list[JointRows],
-    lower: list[FloatArray],
-    exponents: FloatArray | None,
-    search: str,
+    powers: PowerColumns, rows: list[JointRows], lower: list[FloatArray], exponents: FloatArray, everywhere: bool
 ) -> list[JointFriction]:
     """Fit the friction of all joints.
 
@@ -253,16 +249,11 @@ def fit_friction(
     lower
         per joint the bounds of their columns.
     exponents
-        (n,) the last α, None where these columns hold the speed.
-    search
-        for better ones `everywhere`, `near` the last ones, or `nowhere`.
+        (n,) the last α.
+    everywhere
+        search for better ones over the whole range, not only near the last ones.
     """
     n = len(rows)
-    if exponents is None or powers is None:
-        return [
-            JointFriction(bounded_fit(part.columns, part.target, bound)[0], 0.0, 1.0)
-            for part, bound in zip(rows, lower, strict=True)
-        ]
     cost = np.full(n, np.inf)
     best = [JointFriction(np.zeros(0), 0.0, 1.0)] * n
 
@@ -279,10 +270,8 @@ def fit_friction(
         return costs
 
     attempt(exponents)
-    if search == 'nowhere':
-        return best
     step = NEAR
-    if search == 'everywhere':
+    if everywhere:
         starts = np.geomspace(*EXPONENTS, STARTS)
         step = starts[1] / starts[0]
         for start in starts:
@@ -293,7 +282,7 @@ def fit_friction(
     low, high = np.maximum(centre / step, EXPONENTS[0]), np.minimum(centre * step, EXPONENTS[1])
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = attempt(left), attempt(right)
-    for _ in range(REFINEMENTS if search == 'everywhere' else REFINEMENTS // 2):
+    for _ in range(REFINEMENTS if everywhere else REFINEMENTS // 2):
         smaller = at_left < at_right
         low, high = np.where(smaller, low, left), np.where(smaller, right, high)
         fresh = np.where(smaller, high - ratio * (high - low), low + ratio * (high - low))

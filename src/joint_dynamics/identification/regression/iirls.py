@@ -22,8 +22,7 @@ r"""I-IRLS: robust identification with friction that depends on speed, load and 
     4  the load torque τ_l of the new θ_D                                           [L eq 18].
 
 The load is the torque of the links through the transmission; at low accelerations that is [L]'s gravity. f_T is fitted
-where recordings have varying temperatures, otherwise omitted. With only the speed term, at the exponent of the plain
-regressor, loops 3 and 4 change nothing, and the method is IRLS.
+where recordings have varying temperatures, otherwise omitted.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ from joint_dynamics.arm import Term, friction_term, power_term
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.friction_loop import (
-    EXPONENTS,
     SIGNED,
     PowerColumns,
     fit_friction,
@@ -56,7 +54,7 @@ from joint_dynamics.identification.regression.irls import (
 )
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
+from joint_dynamics.identification.selection import WARMING, temperature_range
 from joint_dynamics.settings import Settings, setting
 
 OUTER = 15  # turns of loop 4 at most
@@ -69,18 +67,14 @@ class FrictionOptions(Settings):
     """Dependence of the friction in I-IRLS; the threshold also applies to IRLS."""
 
     SECTION = 'identification.options'
-    GONE: ClassVar[Mapping[str, str]] = {'decoupled': 'leave it out, the result is the same'}
+    GONE: ClassVar[Mapping[str, str]] = {
+        'decoupled': 'leave it out, the result is the same',
+        'exponent': 'leave it out, the exponent follows from the data',
+    }
 
     load: bool = setting(True, 'friction rises with the load, f_L')
     temperature: bool | None = setting(
         None, 'friction falls with the temperature, f_T', none=f'where the recordings warm by more than {WARMING:g} °C'
-    )
-    exponent: float | None = setting(
-        None,
-        'α, power of the speed; 1 is the viscous friction of the other methods',
-        lower=EXPONENTS[0],
-        upper=EXPONENTS[1],
-        none='searched for',
     )
     threshold: float = setting(THRESHOLD, 'T, normalised residual above which a row is rejected', above=0)
 
@@ -115,13 +109,14 @@ class _Columns:
     Per joint those of loop 3, the power of speed, and what loop 1 takes as known.
     """
 
-    def __init__(self, problem: Problem, own: list[Term], powered: bool):
+    def __init__(self, problem: Problem, own: list[Term]):
         names, n = problem.names, problem.model.n
         base = {name: k for k, name in enumerate(names[: problem.base.count])}
-        kinds = ('Fc', 'off') if powered else ('Fc', 'Fv', 'off')
-        self.friction = [[base[f'{kind}_{j + 1}'] for kind in kinds if f'{kind}_{j + 1}' in base] for j in range(n)]
+        self.friction = [
+            [base[f'{kind}_{j + 1}'] for kind in ('Fc', 'off') if f'{kind}_{j + 1}' in base] for j in range(n)
+        ]
         linear = [k for part in self.friction for k in part]
-        self.power = [names.index(f'f_v_{joint}') for joint in problem.model.joint_names] if powered else []
+        self.power = [names.index(f'f_v_{joint}') for joint in problem.model.joint_names]
         further = {
             name: (problem.model.joint_names.index(term.joint), term.document['friction'] in SIGNED)
             for term in own
@@ -138,7 +133,7 @@ class _Columns:
                     free.add(k)
         self.lower = [np.array([-np.inf if k in free else 0.0 for k in part]) for part in self.friction]
         self.absent = np.zeros(problem.columns, dtype=bool)
-        self.absent[[base[f'Fv_{j + 1}'] for j in range(n) if powered and f'Fv_{j + 1}' in base]] = True
+        self.absent[[base[f'Fv_{j + 1}'] for j in range(n) if f'Fv_{j + 1}' in base]] = True
         self.fixed |= self.absent
 
 
@@ -147,69 +142,41 @@ def iirls(
 ) -> tuple[WeightedEstimate, dict[str, Any]]:
     """Identify with friction of speed, load and temperature, from a first solution of `problem`.
 
-    Returns the estimate, whose problem has the friction as terms, and the summary: exponents, whether the loops
-    converged and their course.
+    Returns the estimate, whose problem has the friction as terms, and the summary: exponents, and whether the loops
+    converged.
     """
     options = options or FrictionOptions()
     model, n = problem.model, problem.model.n
     estimate = irls(problem, first, options.threshold)
     own = friction_terms(problem, options)
-    search = options.exponent is None
-    powered = options.exponent != 1.0
-    if not own and not powered:
-        return estimate, {
-            'exponents': dict.fromkeys(model.joint_names, 1.0),
-            'converged': True,
-            'loops': estimate.trace,
-        }
-    exponents = np.full(n, options.exponent or 1.0)
+    exponents = np.ones(n)
 
     def terms() -> list[Term]:
-        names = model.joint_names if powered else ()
-        powers = [power_term(joint, exponent, ridge=0.0) for joint, exponent in zip(names, exponents, strict=False)]
-        return [*problem.terms, *powers, *own]
+        each = zip(model.joint_names, exponents, strict=True)
+        return [*problem.terms, *(power_term(joint, exponent, ridge=0.0) for joint, exponent in each), *own]
 
     state = state_from(estimate.problem, estimate.solution, model.parameters)
     trial = estimate.problem.with_terms(terms(), state)
-    columns = _Columns(trial, own, powered)
+    columns = _Columns(trial, own)
     chi = np.concatenate([estimate.solution.chi, np.zeros(trial.columns - problem.columns)])
-    if powered:
-        viscous = [trial.names.index(f'Fv_{j + 1}') for j in range(n)]
-        chi[columns.power], chi[viscous] = chi[viscous], 0.0
-    table = PowerColumns(problem) if powered else None
-    trace: list[dict[str, Any]] = []
+    viscous = [trial.names.index(f'Fv_{j + 1}') for j in range(n)]
+    chi[columns.power], chi[viscous] = chi[viscous], 0.0
+    table = PowerColumns(problem)
     converged = False
     for outer in range(OUTER):
         before_outer = chi
         for inner in range(INNER):
             before = chi.copy()
-            where = 'nowhere' if not search else 'everywhere' if inner == 0 else 'near'
             rows = gather(trial, chi, columns.friction, columns.power, estimate.weights)
             chi = chi.copy()
-            for j, values in enumerate(
-                fit := fit_friction(table, rows, columns.lower, exponents if powered else None, where)
-            ):
-                chi[columns.friction[j]] = values.linear
-                if powered:
-                    chi[columns.power[j]] = values.power
+            fit = fit_friction(table, rows, columns.lower, exponents, everywhere=inner == 0)
+            for j, values in enumerate(fit):
+                chi[columns.friction[j]], chi[columns.power[j]] = values.linear, values.power
             exponents = np.array([values.exponent for values in fit])
-            if search and table is not None:
-                trial = trial.with_columns(
-                    terms(),
-                    {trial.names[k]: column for k, column in zip(columns.power, table.at(exponents), strict=True)},
-                )
+            trial = trial.with_terms(terms(), state)
             estimate = reweight(trial, replace(first, chi=chi), options.threshold, columns.fixed, estimate)
             chi = estimate.solution.chi
             change = _change(estimate.solution, before, columns.fixed)
-            trace.append(
-                {
-                    'loop4': outer + 1,
-                    'change': change,
-                    'loop2_sweeps': len(estimate.trace),
-                    'rejected_rows_percent': estimate.rejected_percent,
-                    'exponents': [round(float(value), 4) for value in exponents],
-                }
-            )
             if change < TOLERANCE:
                 break
         if outer and _change(estimate.solution, before_outer, columns.fixed) < TOLERANCE:
@@ -218,11 +185,7 @@ def iirls(
         if options.load:
             state = state_from(trial, estimate.solution, model.parameters)
         trial = cleaned(trial.with_terms(terms(), state), chi)[0]
-    summary = {
-        'exponents': dict(zip(model.joint_names, map(float, exponents), strict=True)),
-        'converged': converged,
-        'loops': trace,
-    }
+    summary = {'exponents': dict(zip(model.joint_names, map(float, exponents), strict=True)), 'converged': converged}
     # with the information of all columns together, those the loops found in turn included
     full = solved(estimate.problem, estimate.noise, estimate.weights, columns.absent, chi)
     return replace(estimate, solution=replace(full, chi=chi)), summary

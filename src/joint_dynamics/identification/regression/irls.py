@@ -28,13 +28,12 @@ depend on the replaced values.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtr
 
-from joint_dynamics.arrays import BoolArray, FloatArray, finite
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.regression.covariance import sandwich
 from joint_dynamics.identification.regression.least_squares import Solution, solve
 from joint_dynamics.identification.regression.problem import Problem
@@ -72,22 +71,15 @@ def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tu
 
 
 def cleaned(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tuple[Problem, list[BoolArray]]:
-    """Return the problem with gross outliers of the torque replaced, and where: (samples, n) bool per observation.
-
-    Observations without a parallel filter are not changed: their rows are samples, and weights are sufficient.
-    """
+    """Return the problem with gross outliers of the torque replaced, and where: (samples, n) bool per observation."""
     wrong, residuals = find_outliers(problem, chi, gross)
-    wrong = [
-        np.zeros_like(mask) if observation.decimator is None else mask
-        for mask, observation in zip(wrong, problem.observations, strict=True)
-    ]
     if not any(mask.any() for mask in wrong):
         return problem, wrong
     from scipy.ndimage import uniform_filter1d  # here, as `identify` imports this module and mostly has no outliers
 
     torques = []
     for mask, residual, observation in zip(wrong, residuals, problem.observations, strict=True):
-        size = 3 if observation.decimator is None else observation.decimator.half + 1
+        size = observation.decimator.half + 1
         good = uniform_filter1d((~mask).astype(float), size, axis=0)
         near = uniform_filter1d(np.where(mask, 0.0, residual), size, axis=0) / np.maximum(good, 1.0 / size)
         torques.append(np.where(mask, observation.tau - residual + near, observation.tau))
@@ -149,7 +141,7 @@ class WeightedEstimate:
     solution: Solution
     noise: Noise
     weights: list[FloatArray]
-    trace: list[dict[str, Any]] = field(default_factory=list)
+    converged: bool = True
 
     @property
     def rejected_percent(self) -> float:
@@ -187,7 +179,7 @@ def _noise(
     floor = 1e-9 * max(float(np.abs(torque).max()), np.finfo(float).tiny)
     # the deviation of a normal distribution cut at T is a little too small
     density = np.exp(-(threshold**2) / 2) / np.sqrt(2 * np.pi)
-    cut = 1.0 if weights is None else np.sqrt(1 - 2 * threshold * density / (2 * ndtr(threshold) - 1))
+    cut = 1.0 if weights is None else np.sqrt(1 - 2 * threshold * density / (2 * NormalDist().cdf(threshold) - 1))
     sigma = np.empty(n)
     for j in range(n):
         own = residual[j, kept[j]]
@@ -260,7 +252,7 @@ def reweight(
     """
     solution, weights, noise = first, None if start is None else start.weights, None if start is None else start.noise
     fixed = np.zeros(problem.columns, dtype=bool) if fixed is None else fixed
-    trace = []
+    converged = False
     for sweep in range(SWEEPS):
         noise = noise if sweep == 0 and noise is not None else _noise(problem, solution, first, weights, threshold)
         before, earlier = weights, solution.chi
@@ -270,13 +262,10 @@ def reweight(
         changed = (
             np.inf if before is None else sum(np.count_nonzero(a != b) for a, b in zip(before, weights, strict=True))
         )
-        trace.append(
-            {'change': change, 'rejected_percent': 100 * (1 - float(np.mean(np.concatenate(weights, axis=1))))}
-        )
-        if change < CONVERGED and changed <= 1e-3 * sum(part.size for part in weights):
+        if converged := bool(change < CONVERGED and changed <= 1e-3 * sum(part.size for part in weights)):
             break
     assert noise is not None and weights is not None
-    return WeightedEstimate(problem, solution, noise, weights, trace)
+    return WeightedEstimate(problem, solution, noise, weights, converged)
 
 
 def change_in_deviations(solution: Solution, chi: FloatArray) -> float:
@@ -294,23 +283,13 @@ def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> Wei
     """
     clean, wrong = cleaned(problem, first.chi)
     estimate = reweight(clean, first, threshold)
-    trace = [_entry(estimate, wrong, float('inf'))]
     for _ in range(PASSES if any(mask.any() for mask in wrong) else 0):
         clean, after = cleaned(problem, estimate.solution.chi)
         changed = sum(np.count_nonzero(a != b) for a, b in zip(wrong, after, strict=True))
         before, wrong = estimate.solution.chi, after
         estimate = reweight(clean, replace(first, chi=estimate.solution.chi), threshold, start=estimate)
         change = change_in_deviations(estimate.solution, before)
-        trace.append(_entry(estimate, wrong, change))
         if change < CONVERGED and changed <= 1e-4 * sum(mask.size for mask in wrong):
-            break
-    return replace(estimate, trace=trace)
-
-
-def _entry(estimate: WeightedEstimate, wrong: list[BoolArray], change: float) -> dict[str, Any]:
-    return {
-        'change': finite(change),
-        'sweeps': len(estimate.trace),
-        'rejected_rows_percent': estimate.rejected_percent,
-        'replaced_samples_percent': 100 * float(np.mean(np.concatenate([mask.ravel() for mask in wrong]))),
-    }
+            return estimate
+        estimate = replace(estimate, converged=False)
+    return estimate

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtri
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.import_inertials import import_inertials
@@ -32,8 +32,7 @@ from joint_dynamics.identification.regression.least_squares import MethodDetails
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import standard_set
 from joint_dynamics.identification.regression.triangles import triangulate
-from joint_dynamics.identification.selection.candidate_terms import first_terms, menu, temperature_range
-from joint_dynamics.identification.selection.forward import Selection, choose
+from joint_dynamics.identification.selection import Selection, choose, first_terms, menu, temperature_range
 
 Progress = Callable[[str], None]
 FIRST_SWEEPS = 2  # of the solution that gives weights and load torque for the choice of terms
@@ -82,11 +81,9 @@ def linear(
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
         return problem, solution, None
     say('testing further friction terms on held-out data')
-    followers = [name for name, place in problem.model.chain.tree.dependent.items() if len(place.ratios) > 1]
     candidates = menu(
         [name for name in problem.model.joint_names if name not in problem.model.without_torque],
         temperature_range(problem.observations),
-        followers,
         problem.terms,
         problem.lifts,
     )
@@ -150,7 +147,7 @@ def robust_estimate(
     else:
         chosen, solution, selection = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
         estimate = irls(chosen, solution, options.threshold)
-        details = MethodDetails(irls={'loops': estimate.trace})
+        details = MethodDetails(irls={'converged': estimate.converged})
     measured = estimate.problem.with_torque([observation.tau for observation in problem.observations])
     details = replace(details, rejected_rows_percent=estimate.rejected_percent)
     return measured, estimate.solution, estimate.covariance(), selection, details
@@ -216,7 +213,7 @@ def with_rotors_at_zero(
     gives the interval.
     """
     rotors = np.array([name.startswith('Ia_') for name in names])
-    interval = ndtri(LEVEL) * solution.deviation(covariance)
+    interval = NormalDist().inv_cdf(LEVEL) * solution.deviation(covariance)
     chi, held, M = solution.chi, np.zeros(len(names), dtype=bool), solution.inverse
     while (doubtful := rotors & (chi < 0) & (-chi < interval) & np.isfinite(interval)).any():
         held |= doubtful

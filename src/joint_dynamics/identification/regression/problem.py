@@ -138,21 +138,6 @@ class Problem:
         plain = [term for term in self.terms if 'load' not in term.needs and term.width is None]
         return self if len(plain) == len(self.terms) else self.with_terms(plain)
 
-    def with_columns(self, terms: Sequence[Term], columns: dict[str, FloatArray]) -> Problem:
-        """Return the same problem with terms of which only the named columns differ.
-
-        The columns are given at the kept samples of all observations, concatenated (K,).
-        """
-        other = self.with_terms(terms)
-        first = 0
-        for index, observation in enumerate(self.observations):
-            kept = slice(first, first + len(observation.kept))
-            first = kept.stop
-            other._extra[index] = self.extra(index).copy()
-            for name, values in columns.items():
-                other._extra[index][self.names.index(name) - self.base.count] = values[kept]
-        return other
-
     def with_torque(self, torque: Sequence[FloatArray]) -> Problem:
         """Return the same problem for other torques.
 
@@ -161,7 +146,7 @@ class Problem:
         other = self.with_terms(self.terms)
         other._extra = self._extra
         other._torque = {
-            index: (values if part.decimator is None else part.decimator.apply(values)).T
+            index: part.at_kept(values).T
             for index, (part, values) in enumerate(zip(self.observations, torque, strict=True))
         }
         return other

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -66,17 +66,6 @@ class FullRate:
         """Return residual and measured torque (samples, joints) [N·m], both zero-phase low-passed at `band`."""
         both = zero_phase_lowpass(np.concatenate([self.tau - self.predicted, self.tau], axis=1), self.band, self.rate)
         return both[:, : self.tau.shape[1]], both[:, self.tau.shape[1] :]
-
-
-@dataclass(frozen=True)
-class BandSquares:
-    """Sums of squares per joint (joints,) of residual and torque [N²·m²], and of those with the joint in motion."""
-
-    residual: FloatArray
-    tau: FloatArray
-    moving_residual: FloatArray
-    moving_tau: FloatArray
-    samples: int
 
 
 @dataclass(frozen=True)
@@ -162,44 +151,26 @@ class Fit:
         return np.sqrt(np.mean(self.residual**2, axis=0))
 
     @cached_property
-    def band_squares(self) -> BandSquares:
-        """Sums of squares in the band that is the same for every robot."""
+    def in_fixed_band(self) -> Fit:
+        """The fit of all samples in the band that is the same for every robot."""
         residual, tau = self.full.in_band()
-        moving = np.abs(self.full.dq) > self.moving_speed
-        return BandSquares(
-            (residual**2).sum(axis=0),
-            (tau**2).sum(axis=0),
-            np.where(moving, residual**2, 0.0).sum(axis=0),
-            np.where(moving, tau**2, 0.0).sum(axis=0),
-            len(residual),
-        )
-
-    @property
-    def fixed_band(self) -> dict[str, Any]:
-        """The residual in the band that is the same for every robot.
-
-        {band_hz, residual_percent, moving_residual_percent, rmse [N·m]}.
-        """
-        squares = self.band_squares
-        mixed = self.unit is None
-        moving = relative_of_squares(squares.moving_residual, squares.moving_tau, mixed)
-        rmse = np.sqrt(squares.residual / squares.samples)
-        return {
-            'band_hz': self.full.band,
-            'residual_percent': self._by_joint(*relative_of_squares(squares.residual, squares.tau, mixed)),
-            'moving_residual_percent': self._by_joint(*moving),
-            'rmse': {name: float(value) for name, value in zip(self.joint_names, rmse, strict=True)},
-        }
+        return replace(self, time=self.full.time, tau=tau, predicted=tau - residual, dq=self.full.dq, at_rest=None)
 
     def summary(self) -> dict[str, Any]:
         """Return the entry of summary.json for this recording (design.md's keys; NaN as None)."""
         return {
             'band_hz': self.band,
-            'fixed_band': self.fixed_band,
+            'fixed_band': {'band_hz': self.full.band, **self.in_fixed_band.figures()},
             'recording': self.name,
+            'raw_residual_percent': self._by_joint(*self.raw),
+            **self.figures(),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """Return residuals by joint and overall: of all samples and of the moving ones [%], and rms [N·m]."""
+        return {
             'residual_percent': self._by_joint(*self.residual_percent()),
             'moving_residual_percent': self._by_joint(*self.residual_percent(moving=True)),
-            'raw_residual_percent': self._by_joint(*self.raw),
             'rmse': {name: float(value) for name, value in zip(self.joint_names, self.rmse, strict=True)},
         }
 
@@ -261,11 +232,6 @@ def _parts(samples: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK, samples))
 
 
-def band_of(observation: Observation) -> float | None:
-    """Return the band of an observation's kept samples [Hz], None where they are not filtered."""
-    return None if observation.decimator is None else float(observation.decimator.cutoff)
-
-
 def overall_residual(recordings: Sequence[Fit], moving: bool = False) -> tuple[FloatArray, float]:
     """Return `residual_percent` of several recordings as one."""
     masks = [fit.moving if moving else np.ones_like(fit.dq, dtype=bool) for fit in recordings]
@@ -281,24 +247,16 @@ def band_of_all(recordings: Sequence[Fit]) -> str:
 
 
 def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
-    """Return `Fit.fixed_band` of several recordings as one, of all joints together.
+    """Return the figures of several recordings as one in the fixed band, of all joints together.
 
     {band_hz (the lowest), residual_percent, moving_residual_percent, rms [N·m or N]}; a percentage that does not exist
     is None, and rms where some joints slide and others turn.
     """
-    squares, mixed = [fit.band_squares for fit in recordings], any(fit.unit is None for fit in recordings)
-    error, size, moving_error, moving_size = (
-        np.sum([getattr(one, name) for one in squares], axis=0)
-        for name in ('residual', 'tau', 'moving_residual', 'moving_tau')
-    )
-    count = sum(one.samples * len(one.residual) for one in squares)
-    percent, moving = (
-        relative_of_squares(np.atleast_1d(part), np.atleast_1d(whole), mixed)[1]
-        for part, whole in ((error, size), (moving_error, moving_size))
-    )
+    fits = [fit.in_fixed_band for fit in recordings]
+    residual = np.concatenate([fit.residual for fit in fits])
     return {
-        'band_hz': min((fit.full.band for fit in recordings), default=None),
-        'residual_percent': finite(percent),
-        'moving_residual_percent': finite(moving),
-        'rms': float((error.sum() / count) ** 0.5) if count and not mixed else None,
+        'band_hz': min(fit.full.band for fit in fits),
+        'residual_percent': finite(overall_residual(fits)[1]),
+        'moving_residual_percent': finite(overall_residual(fits, moving=True)[1]),
+        'rms': None if any(fit.unit is None for fit in fits) else float(np.sqrt(np.mean(residual**2))),
     }

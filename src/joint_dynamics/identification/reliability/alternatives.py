@@ -15,7 +15,9 @@
 """The alternatives: other relations of motion and torque, each with its meaning.
 
 Every alternative is a change of the samples (or of gravity) that is linear in positions and torques, so that it may
-be made behind the filters.
+be made behind the filters. A recording of its own may have a payload of its own [Chow 1960]: columns of a body at the
+last link, or another sign of one torque. Such a difference matters if it makes a twentieth of the torque of held-out
+times; for a payload, half of the power of the residual is enough, as it hardly shows beside all torque.
 """
 
 from __future__ import annotations
@@ -38,30 +40,25 @@ from joint_dynamics.identification.reliability.changes import (
     order_changes,
     position_changes,
     scale_change,
+    sign_changes,
     time_change,
-    torque_changes,
 )
 from joint_dynamics.identification.reliability.evidence import (
+    Explanation,
     ExplanationFit,
     NormalEquations,
     effective_samples,
     gain,
-    normal_equations,
-    normals_of,
-    regressor_columns,
-    time_blocks,
-    vuong_statistic,
-)
-from joint_dynamics.identification.reliability.explanation import (
-    Explanation,
-    least_evidence,
     most_samples,
+    normal_equations,
     overdispersion,
+    regressor_columns,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.recording.conversions import Corrections
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.chain import GRAVITY, Chain, mounting_rotation
+from joint_dynamics.robot.standard_parameters import link_columns
 
 DECOUPLING_FACTORS = (1e-6, 1e6)  # take one joint's torque out of the common system
 
@@ -85,7 +82,6 @@ class Alternatives:
         self.residuals = self.normal.residuals(samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, samples.weight, samples.part)
         self.given = replace(self.given, count=self.count)
-        self.blocks = time_blocks(samples.part)
 
     def fitted(
         self, code: str, text: str, normal: NormalEquations, target: FloatArray, order: IntArray | None = None
@@ -98,33 +94,18 @@ class Alternatives:
         # the residual of a wrong explanation holds signal, and too few samples seem independent: first the largest
         # number of any joint
         most = np.full(len(self.names), self.count.max())
-        fit = normal.fit(target, lambda free: gain(self.given, back(free), most) > 0)
+        fit = normal.free(target)
+        if gain(self.given, back(fit), most) > 0:
+            fit = normal.fit(target)
         gained = gain(self.given, back(fit), most)
-        one = Explanation(code, text, self.names, self.given, back(fit), gained, least=least_evidence(self.model, code))
-        if not gained > 0:
+        if gained > 0:
+            own = effective_samples(normal.residuals(target, fit.chi), normal.weight, self.samples.part)
+            fit = replace(fit, count=np.maximum(own, self.count if order is None else self.count[order]))
+            gained = gain(self.given, back(fit), most_samples([back(fit)]))
+        one = Explanation(code, text, self.names, self.given, back(fit), gained)
+        if not one.clear:
             return one
-        left = normal.residuals(target, fit.chi)
-        own = effective_samples(left, normal.weight, self.samples.part)
-        if order is not None:
-            left[order], own[order] = left.copy(), own.copy()
-        count = np.maximum(self.count, own)
-        one = replace(one, gain=gain(self.given, back(fit), count))
-        if one.gain <= one.threshold:
-            return one
-        return replace(
-            one,
-            fitted=replace(back(fit), count=count),
-            vuong_statistic=self.vuong_statistic(back(fit), left, count),
-            dispersion=overdispersion(normal, target, fit, count if order is None else count[order]),
-        )
-
-    def independent_samples(self, left: FloatArray) -> FloatArray:
-        """Return the effective samples (n,) of a weighted residual (n, samples), at least those of the given one."""
-        return np.maximum(self.count, effective_samples(left, self.samples.weight, self.samples.part))
-
-    def vuong_statistic(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
-        """Return `evidence.vuong_statistic` of a fit with its weighted residual, (n, samples)."""
-        return vuong_statistic((self.given, self.residuals), (fitted, left), count, self.samples.weight, self.blocks)
+        return replace(one, dispersion=overdispersion(normal, target, fit, most_samples([fit])))
 
     @functools.cached_property
     def held_out(self) -> FloatArray:
@@ -140,6 +121,10 @@ class Alternatives:
         """Return the share of all torque (rms) that shares (n,) of each one's power make."""
         return float(np.sqrt(max(unexplained @ self.power / max(self.power.sum(), np.finfo(float).tiny), 0.0)))
 
+    def normal_of(self, samples: FilteredSamples) -> NormalEquations:
+        """Return the normal equations of another motion."""
+        return normal_equations(regressor_columns(samples, self.model), samples, self.model)
+
     def normal_on(self, chain: Chain) -> NormalEquations:
         """Return the normal equations of the motion on another chain."""
         every = np.arange(len(self.model.parameter_names))
@@ -147,16 +132,8 @@ class Alternatives:
         return normal_equations(columns, self.samples, self.model, every)
 
     def better_alternatives(self) -> list[Explanation]:
-        """Return the alternatives that explain the torques better than the given data, the best first.
-
-        Some of them clearly so (`Explanation.clear`).
-        """
-        return sorted((one for one in self.explanations if one.better), key=lambda one: -one.gain)
-
-    @functools.cached_property
-    def explanations(self) -> list[Explanation]:
-        """Every alternative, fitted once."""
-        return list(self.all())
+        """Return the alternatives that explain the torques clearly better than the given data, the best first."""
+        return sorted((one for one in self.all() if one.clear), key=lambda one: -one.gain)
 
     def all(self) -> Iterator[Explanation]:
         """Yield every alternative, fitted."""
@@ -171,39 +148,31 @@ class Alternatives:
         """Yield signs and scales of torques.
 
         A torque of scale 0 or ∞ no longer shares parameters with the others. A slightly wrong model gains by that, too,
-        so a sign or a scale has to gain more.
+        so a sign or a scale of one joint has to gain more. A scale has to gain `SCALE_EVIDENCE` besides.
         """
-        turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
+        turned, *signs = sign_changes(self.names)
         yield from self.changed([turned])
         for name, sign in zip(self.names, signs, strict=True):
-            apart = [
-                changed.fitted
-                for changed in self.changed([scale_change(name, factor) for factor in DECOUPLING_FACTORS])
-            ]
-            scales = [scale_change(name, factor) for factor in TORQUE_FACTORS]
-            for changed in self.changed([sign, *scales]):
+            apart = [one.fitted for one in self.changed([scale_change(name, factor) for factor in DECOUPLING_FACTORS])]
+            for changed in self.changed([sign, *(scale_change(name, factor) for factor in TORQUE_FACTORS)]):
                 count = most_samples([self.given, changed.fitted, *apart])
-                beyond = min(gain(fitted, changed.fitted, count) for fitted in apart)
-                if beyond > thresholds.FREE_SCALE_THRESHOLD and (
-                    changed.code == 'torque_sign'
-                    or changed.gain > thresholds.SCALE_PENALTY * thresholds.LOG_LIKELIHOOD_THRESHOLD
+                if min(gain(fitted, changed.fitted, count) for fitted in apart) > thresholds.FREE_SCALE_THRESHOLD and (
+                    changed.code == 'torque_sign' or changed.gain > thresholds.SCALE_EVIDENCE
                 ):
                     yield changed
 
     def changed(self, changes: Sequence[Change]) -> Iterator[Explanation]:
         """Yield the alternatives of some changes, in their order."""
-        moved = [self.samples.corrected(change.mend, self.names) for change in changes]
-        motions = [samples for samples, change in zip(moved, changes, strict=True) if change.mend.moves_positions]
-        normals = normals_of(motions, self.model)
-        for change, samples in zip(changes, moved, strict=True):
-            normal = next(normals) if change.mend.moves_positions else self.normal
+        for change in changes:
+            samples = self.samples.corrected(change.mend, self.names)
+            normal = self.normal_of(samples) if change.mend.moves_positions else self.normal
             order = change.mend.torque_columns(self.names)[0] if change.mend.torque_order else None
             yield replace(self.fitted(change.code, change.text, normal, samples.tau, order), mend=change.mend)
 
     def motions(self) -> Iterator[Explanation]:
         """Yield signs and units of positions, and time that runs backwards."""
         yield from self.changed(position_changes(self.names))
-        backwards = next(normals_of([self.samples.backwards()], self.model))
+        backwards = self.normal_of(self.samples.backwards())
         yield self.fitted('time_reversed', 'the recordings run backwards in time', backwards, self.samples.tau)
         yield self.fitted(
             'time_reversed',
@@ -225,21 +194,18 @@ class Alternatives:
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
-        measured = tuple(name for name in self.names if name not in self.model.without_torque)
-        yield from self.changed(order_changes(measured))
+        yield from self.changed(order_changes([name for name in self.names if name not in self.model.without_torque]))
 
     def times(self) -> Iterator[Explanation]:
         """Yield the other unit of time that explains most; none where measured speeds confirm the stamps."""
         if self.samples.timed:
             return
         best = max(self.changed([time_change(factor) for factor in TIME_FACTORS]), key=lambda one: one.gain)
-        if best.better:
-            # accelerations that are noise make any slower motion likelier: one without any has to be less likely still
-            (still,) = self.changed([time_change(DECOUPLING_FACTORS[1])])
-            count = most_samples([self.given, best.fitted, still.fitted])
-            beyond = gain(still.fitted, best.fitted, count) > thresholds.FREE_SCALE_THRESHOLD
-            best = replace(best, matters=beyond)
-        yield best
+        # accelerations that are noise make any slower motion likelier: one without any has to be less likely still
+        (still,) = self.changed([time_change(DECOUPLING_FACTORS[1])])
+        count = most_samples([self.given, best.fitted, still.fitted])
+        if gain(still.fitted, best.fitted, count) > thresholds.FREE_SCALE_THRESHOLD:
+            yield best
 
     def mountings(self) -> Iterator[Explanation]:
         """Yield torques without gravity, and the base standing otherwise against it."""
@@ -264,3 +230,41 @@ class Alternatives:
                 self.samples.tau,
             )
             yield replace(turned, mounting=angles)
+
+
+def explains_most(effect: float, left: float) -> bool:
+    """Whether what makes so much explains more than half of the power of the residual (both rms)."""
+    return effect**2 > 0.5 * left**2
+
+
+def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Explanation]:
+    """Return what each of several recordings gains by a payload or a sign of its own, the largest gain first."""
+    model, samples = alternatives.model, alternatives.samples
+    last = np.arange(len(model.parameter_names))[link_columns(model.n - 1)]
+    payload = regressor_columns(samples, model, independent=last)[:, : len(INERTIAL)]
+    explanations = []
+    # of two recordings, one is enough: the other differs by the negative
+    for index in range(len(names) == 2, len(names) if len(names) > 1 else 0):
+        name, where = names[index], samples.part == index
+        normal = alternatives.normal.beside(np.concatenate([alternatives.rows, payload * where], axis=1))
+        own = alternatives.fitted('payload_mixed', '', normal, samples.tau)
+        text = f'{name} differs from the other recordings by a payload of about {own.fitted.chi[-1]:.3g} kg'
+        explanations.append(_judged(alternatives, replace(own, text=text), normal, samples.tau))
+        for j, joint in enumerate(model.joint_names):
+            target = samples.tau.copy()
+            target[j, where] *= -1
+            text = f'{name} has another sign of {joint} than the other recordings'
+            turned = alternatives.fitted('recordings_differ', text, alternatives.normal, target)
+            explanations.append(_judged(alternatives, turned, alternatives.normal, target))
+    return sorted(explanations, key=lambda one: -one.gain)
+
+
+def _judged(alternatives: Alternatives, one: Explanation, normal: NormalEquations, target: FloatArray) -> Explanation:
+    """Return the explanation with whether it matters on held-out times; normal, target: as fitted."""
+    if not one.clear:
+        return one
+    given = alternatives.held_out.mean(axis=0)
+    other = normal.held_out(target, alternatives.samples.part).mean(axis=0)
+    effect, left = alternatives.share(given - other), alternatives.share(given)
+    explains = one.code == 'payload_mixed' and explains_most(effect, left)
+    return replace(one, matters=effect > thresholds.MIN_EFFECT or explains)

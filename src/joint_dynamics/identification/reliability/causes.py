@@ -17,15 +17,15 @@
 Speeds that contradict the positions by one factor come first: they measure the time. Then the clearly better
 explanation with the largest gain (`alternatives`, a delay, a payload) corrects the samples, and all are tried again.
 
-Proof: parameters learnt from four fifths of each recording predict the other fifth, for each fifth. A correction has to
-lower the residual there steadily, or to less than half. Unproved last steps are left out; if the whole is not proved,
-each step has to be. Corrections that leave a joint worse in the end are not written.
+Proof: parameters learnt from four fifths of each recording predict the other fifth, for each fifth. Each correction has
+to lower the residual there steadily. Corrections that leave a joint worse in the end are not written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,10 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
-from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
+from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns, differences
 from joint_dynamics.identification.reliability.delay import estimate_delay, friction_rows
-from joint_dynamics.identification.reliability.differences import differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit
-from joint_dynamics.identification.reliability.explanation import Explanation, most_samples
-from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
+from joint_dynamics.identification.reliability.evidence import Explanation, ExplanationFit, most_samples
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections
 
@@ -48,44 +46,40 @@ MAX_TRIED = 4  # explanations of one step that are put to the proof
 
 @dataclass(frozen=True)
 class State:
-    """The recordings as corrected so far: samples and whole torques, and all that explains them better.
-
-    late: rows of friction that delays are told from (`friction_rows`).
-    """
+    """The recordings as corrected so far: samples and whole torques, and what explains them better."""
 
     alternatives: Alternatives
     observations: Sequence[Observation]
-    better: Sequence[Explanation]
-    late: FloatArray
-    delay: Explanation
-    differences: Sequence[Explanation]
 
-    @staticmethod
-    def of(alternatives: Alternatives, observations: Sequence[Observation]) -> State:
-        """Try all explanations of some samples; observations: of the same recordings, with the same torques."""
-        late = friction_rows(alternatives, observations)
-        return State(
-            alternatives,
-            observations,
-            alternatives.better_alternatives(),
-            late,
-            estimate_delay(alternatives, observations, late),
-            differences(alternatives, [observation.name for observation in observations]),
-        )
+    @cached_property
+    def late(self) -> FloatArray:
+        """Rows of friction that delays are told from."""
+        return friction_rows(self.alternatives, self.observations)
+
+    @cached_property
+    def delay(self) -> Explanation:
+        """The delay of the torques."""
+        return estimate_delay(self.alternatives, self.observations, self.late)
+
+    @cached_property
+    def differences(self) -> Sequence[Explanation]:
+        """A payload or a sign of one recording, the largest gain first."""
+        return differences(self.alternatives, [observation.name for observation in self.observations])
 
     def clear(self) -> list[Explanation]:
         """Return the clearly better explanations that matter, the best first.
 
         Of mirror images, which gain about the same, a torque of the other sign is the likeliest fault.
         """
-        every = (*self.better, self.delay, *self.differences)
+        every = (*self.alternatives.better_alternatives(), self.delay, *self.differences)
         found = [one for one in every if one.clear and one.matters]
         if not found:
             return []
         count = most_samples(fit for one in found for fit in (one.given, one.fitted))
-        found.sort(key=lambda one: -one.gained(count))
-        near = MIRROR * found[0].gained(count) - thresholds.FREE_SCALE_THRESHOLD
-        return sorted(found, key=lambda one: one.code != 'torque_sign' or one.gained(count) < near)
+        near = MIRROR * max(one.gained(count) for one in found) - thresholds.FREE_SCALE_THRESHOLD
+        return sorted(
+            found, key=lambda one: (one.code != 'torque_sign' or one.gained(count) < near, -one.gained(count))
+        )
 
     def corrected(self, mend: Corrections) -> State:
         """Return the state behind a correction."""
@@ -93,7 +87,7 @@ class State:
         model = self.alternatives.model
         if mend.torque_without_gravity:
             model = model.standing(weightless=True)
-        return State.of(Alternatives(model, samples), observations)
+        return State(Alternatives(model, samples), observations)
 
 
 @dataclass(frozen=True)
@@ -101,8 +95,7 @@ class Causes:
     """The states as given and as corrected, and one reason per cause, the first step first.
 
     mend: all corrections that settings can make; left: residual of held-out data in percent of each torque, {joint: (as
-    given, as corrected)}; step: the last correction alone; open: the last cause, where no correction is known;
-    unproved: notes.
+    given, as corrected)}; open: the last cause, where no correction is known; unproved: notes.
     """
 
     first: State
@@ -110,7 +103,6 @@ class Causes:
     reasons: Sequence[Reason] = ()
     mend: Corrections = field(default_factory=Corrections)
     left: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    step: Corrections = field(default_factory=Corrections)
     open: Explanation | None = None
     unproved: Sequence[str] = ()
 
@@ -132,7 +124,7 @@ class Causes:
 
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Sequence[Reason]) -> Causes:
     """Return the causes; measured: reasons that need no explanation of torques, with their corrections."""
-    first, names = State.of(alternatives, observations), alternatives.names
+    first, names = State(alternatives, observations), alternatives.names
     path = Causes(first, first)
     for reason in measured:
         step = Corrections(**reason.mend.get('recording', {}))
@@ -143,33 +135,15 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
         path = replace(path, reasons=reasons)
         if not disproved:
             path = replace(path, last=later, mend=path.mend.then(step, names))
-    unproved: dict[str, str] = {}
-    chain = _chain(path, unproved, proved=False)
-    steps = len(chain)
-    while len(chain) > 1 and chain[-1].open is None and not _proved(chain[-2].last, chain[-1], chain[-1].step):
-        last = chain.pop().reasons[-1]
-        unproved[last.text] = f'{last} (it does not improve the prediction of unseen data)'
-    alone = len(chain) < min(steps, 2)
-    if alone or (len(chain) > 2 and not _proved(path.last, chain[-1], chain[-1].mend)):
-        chain = _chain(path, unproved, proved=True)
-    path = chain[-1]
+    unproved: dict[tuple[Any, ...], str] = {}
+    while path.open is None and (further := _step(path, unproved)) is not None:
+        path = further
     path = _without_harm(path, unproved)
-    return _with_proof(replace(path, unproved=list(unproved.values())))
+    return replace(path, unproved=list(unproved.values()))
 
 
-def _chain(path: Causes, unproved: dict[str, str], proved: bool) -> list[Causes]:
-    """Return a path and its continuations by the best cause of each step; proved: by the best one that is proved."""
-    chain = [path]
-    while len(chain[-1].reasons) <= len(path.first.alternatives.names) and chain[-1].open is None:
-        further = _step(chain[-1], unproved, proved)
-        if further is None:
-            break
-        chain.append(further)
-    return chain
-
-
-def _step(path: Causes, unproved: dict[str, str], proved: bool) -> Causes | None:
-    """Return the path with the best cause, or the best one that is proved; None where there is none."""
+def _step(path: Causes, unproved: dict[tuple[Any, ...], str]) -> Causes | None:
+    """Return the path with the best cause that is proved, or has no correction; None where there is none."""
     state, names = path.last, path.first.alternatives.names
     for best in state.clear()[:MAX_TRIED]:
         reason = best.reason
@@ -178,54 +152,33 @@ def _step(path: Causes, unproved: dict[str, str], proved: bool) -> Causes | None
             continue
         if best.mend is None:
             return replace(path, reasons=[*path.reasons, reason], open=best)
-        mend = path.mend.then(best.mend, names)
-        later = replace(
-            path, last=state.corrected(best.mend), reasons=[*path.reasons, reason], mend=mend, step=best.mend,
-        )  # fmt: skip
-        if not proved or _proved(state, later, best.mend):
-            return later
-        unproved.setdefault(reason.text, f'{reason} (it does not improve the prediction of unseen data)')
+        corrected = state.corrected(best.mend)
+        if proves(*held_out(state, corrected, best.mend)):
+            unproved.pop(_corrects(reason), None)
+            mend = path.mend.then(best.mend, names)
+            return replace(path, last=corrected, reasons=[*path.reasons, reason], mend=mend)
+        unproved[_corrects(reason)] = f'{reason} (it does not improve the prediction of unseen data)'
     return None
 
 
-def _proved(state: State, path: Causes, mend: Corrections) -> bool:
-    """Whether data that took no part prove the corrections from a state to the end of a path."""
-    return proves(*held_out(state, path.last, mend))
-
-
-def _without_harm(path: Causes, unproved: dict[str, str]) -> Causes:
-    """Return the path without its corrections where they leave a joint worse of data that took no part."""
-    if not path.mend.stated() or path.mend.time_scale != 1.0:
-        return path
-    before, after = held_out(path.first, path.last, path.mend)
-    worse = [
-        name
-        for j, name in enumerate(path.first.alternatives.names)
-        if after[:, j].mean() > thresholds.WORSE**2 * before[:, j].mean() + thresholds.RESOLVED**2
-        and steadily_lower(before[:, [j]], after[:, [j]])
-    ]
-    if not worse:
-        return path
-    for reason in path.reasons:
-        unproved.setdefault(reason.text, f'{reason} (not corrected: {", ".join(worse)} would be predicted worse)')
-    return Causes(path.first, path.first)
-
-
-def _with_proof(path: Causes) -> Causes:
-    """Return the path with the held-out residuals of its corrections."""
+def _without_harm(path: Causes, unproved: dict[tuple[Any, ...], str]) -> Causes:
+    """Return the path with its held-out residuals; without its corrections where they leave a joint worse."""
     if not path.mend.stated():
         return path
     before, after = held_out(path.first, path.last, path.mend)
+    names = path.first.alternatives.names
+    worse = [
+        name
+        for j, name in enumerate(names)
+        if after[:, j].mean() > thresholds.WORSE**2 * before[:, j].mean() + thresholds.RESOLVED**2
+        and steadily_lower(before[:, [j]], after[:, [j]])
+    ]
+    if worse and path.mend.time_scale == 1.0:
+        for reason in path.reasons:
+            unproved[_corrects(reason)] = f'{reason} (not corrected: {", ".join(worse)} would be predicted worse)'
+        return Causes(path.first, path.first)
     left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
-    reasons = list(path.reasons)
-    # no torque shows one factor of all
-    if not np.allclose(before, after):
-        proof = (
-            f'{reasons[0].text}; residual on unseen data {_rms(before):.3g} %, '
-            f'corrected {_rms(after):.3g} % (rms over the joints)'
-        )
-        reasons[0] = replace(reasons[0], text=proof)
-    return replace(path, reasons=reasons, left=dict(zip(path.first.alternatives.names, left, strict=True)))
+    return replace(path, left=dict(zip(names, left, strict=True)))
 
 
 def _corrects(reason: Reason) -> tuple[Any, ...]:
@@ -251,19 +204,18 @@ def held_out(given: State, other: State, mend: Corrections) -> tuple[FloatArray,
     return least(given)[:, mend.torque_columns(given.alternatives.names)[0]], least(other)
 
 
-def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:
-    """Whether the first residual is smaller, by so many standard errors over the folds; (folds, n) each."""
-    gained = (other - left).mean(axis=1)
+def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.HARM) -> bool:
+    """Whether the first residual is smaller, by so many standard errors over the folds; (folds, n) each.
+
+    Logarithms, as in the likelihood: shares of the torque would scatter with its size from fold to fold.
+    """
+    gained = np.log((other + thresholds.RESOLVED**2) / (left + thresholds.RESOLVED**2)).mean(axis=1)
     return bool(gained.mean() > errors * gained.std(ddof=1) / np.sqrt(len(gained)))
 
 
 def proves(before: FloatArray, after: FloatArray) -> bool:
-    """Whether a correction lowers the residual, steadily or by `BETTER` (rms); (folds, n) each."""
-    return steadily_lower(after, before, thresholds.PROOF) or bool(after.mean() < thresholds.BETTER**2 * before.mean())
-
-
-def _rms(left: FloatArray) -> float:
-    return 100 * float(np.sqrt(np.mean(left)))
+    """Whether a correction lowers the residual steadily; (folds, n) each."""
+    return steadily_lower(after, before, thresholds.PROOF)
 
 
 def _corrected(
@@ -283,6 +235,6 @@ def _corrected(
             recorded.append(((at >= one.time[0]) & (at <= one.time[-1]))[one.kept])
         corrected.append(replace(one, tau=tau, time=one.time * mend.time_scale))
     if mend.torque_delay:
-        tau = np.concatenate([kept(one, one.tau) for one in corrected], axis=1)
+        tau = np.concatenate([one.at_kept(one.tau) for one in corrected]).T
         samples = replace(samples, tau=tau, weight=samples.weight * np.concatenate(recorded))
     return samples, corrected

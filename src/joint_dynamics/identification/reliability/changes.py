@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -58,17 +57,13 @@ def swaps(names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
         yield 'are in reverse order', {name: other for name, other in reverse if name != other}
 
 
-@functools.cache
-def torque_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
-    """Return torques of the other sign, of all joints and of each, and in another order."""
-    turned = Corrections(torque_sign=dict.fromkeys(names, -1.0))
-    changes = [Change('torque_sign', 'the torques of all joints have the opposite sign', turned)]
-    for name in names:
-        turned = Corrections(torque_sign={name: -1.0})
-        changes.append(Change('torque_sign', f'the torque of {name} has the opposite sign', turned))
-    for text, order in swaps(names):
-        changes.append(Change('torque_order', f'the torques {text}', Corrections(torque_order=order)))
-    return tuple(changes)
+def sign_changes(names: Sequence[str]) -> list[Change]:
+    """Return torques of the other sign, of all joints and of each."""
+    every = Corrections(torque_sign=dict.fromkeys(names, -1.0))
+    return [Change('torque_sign', 'the torques of all joints have the opposite sign', every)] + [
+        Change('torque_sign', f'the torque of {name} has the opposite sign', Corrections(torque_sign={name: -1.0}))
+        for name in names
+    ]
 
 
 def scale_change(name: str, factor: float) -> Change:
@@ -77,8 +72,7 @@ def scale_change(name: str, factor: float) -> Change:
     return Change('drive_gain', what, Corrections(torque_scale={name: factor}))
 
 
-@functools.cache
-def order_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
+def order_changes(names: Sequence[str]) -> list[Change]:
     """Return columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
     changes = []
     for text, order in swaps(names):
@@ -87,11 +81,10 @@ def order_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
             Change('position_order', f'the positions {text}', Corrections(position_order=order)),
             Change('joint_order', f'the columns {text}', Corrections(torque_order=order, position_order=order)),
         ]
-    return tuple(changes)
+    return changes
 
 
-@functools.cache
-def position_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
+def position_changes(names: Sequence[str]) -> list[Change]:
     """Return signs and units of positions."""
     changes = []
     for name in names:
@@ -104,7 +97,7 @@ def position_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
         (180 / np.pi, 'the positions were converted from degrees twice'),
     ):
         changes.append(Change('degrees', what, Corrections(position_scale=dict.fromkeys(names, factor))))
-    return tuple(changes)
+    return changes
 
 
 def offset_change(name: str, size: float) -> Change:
@@ -115,9 +108,5 @@ def offset_change(name: str, size: float) -> Change:
 
 def time_change(scale: float) -> Change:
     """Return stamps that have to be multiplied by `scale`."""
-    what = (
-        f'the recordings lasted {scale:.4g} times as long as their stamps say'
-        if scale > 1
-        else f'the recordings lasted {scale:.4g} of what their stamps say (stamps {1 / scale:.4g} times too far apart)'
-    )
+    what = f'the recordings lasted {scale:.4g} times as long as their stamps say'
     return Change('time_scale', what, Corrections(time_scale=float(f'{scale:.4g}')))

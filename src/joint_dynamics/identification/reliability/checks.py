@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
-from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.observations import Observation, torque_noise
+from joint_dynamics.identification.observations import torque_noise
 from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters, positive_inertia
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
@@ -33,15 +32,15 @@ from joint_dynamics.identification.regression.residuals import Fit, overall_resi
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.causes import find_causes
-from joint_dynamics.identification.reliability.differences import parts_summary
-from joint_dynamics.identification.reliability.efforts import spikes, without_spikes
-from joint_dynamics.identification.reliability.excitation import excitation_reasons, predicted_deviation
-from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.joints import NOT_POSITIVE, judge_joints, rated_torques, uses
-from joint_dynamics.identification.reliability.prediction import judge_prediction
-from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons
+from joint_dynamics.identification.reliability.prediction import (
+    excitation_reasons,
+    judge_prediction,
+    predicted_deviation,
+)
+from joint_dynamics.identification.reliability.residual_reasons import at_floor, check_units, residual_reasons
 from joint_dynamics.identification.reliability.signals import confirm_stamps, faults
-from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
@@ -76,18 +75,7 @@ def _thinned(problem: Problem) -> Problem:
     stride = -(-sum(problem.samples) // MOST_SAMPLES)
     if stride == 1:
         return problem
-    return problem.on(
-        [
-            one if one.decimator is None else replace(one, decimator=one.decimator.thinned(stride))
-            for one in problem.observations
-        ]
-    )
-
-
-def _spikes_matter(alternatives: Alternatives, observations: Sequence[Observation]) -> bool:
-    """Whether torques without their spikes are clearly better explained."""
-    clean = np.concatenate([kept(one, without_spikes(one.tau)) for one in observations], axis=1)
-    return alternatives.fitted('spikes', '', alternatives.normal, clean).gain > thresholds.LOG_LIKELIHOOD_THRESHOLD
+    return problem.on([replace(one, decimator=one.decimator.thinned(stride)) for one in problem.observations])
 
 
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
@@ -113,23 +101,16 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     noise = torque_noise(problem.observations)
     judged = floor | np.isin(alternatives.names, silent)
     left = [] if units else residual_reasons(alternatives, causes.fitted(), noise, judged)
-    harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
-    if not harmless or _spikes_matter(alternatives, problem.observations):
-        harmless = []
-    # what a recording shows by itself comes first: what else explains it may follow from that
-    reasons = [reason for reason in own if reason.code != 'spikes']
-    reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
+    # what a recording shows by itself comes first: what else explains it may follow from that;
     # a torque that no correction explains is one thing that is wrong; the others were inferred with it
-    reasons += sorted([*causes.reasons, *units, *left], key=lambda reason: reason.code != 'torque_unrelated')
-    smaller = [*causes.first.better, *causes.first.differences, causes.last.delay]
-    notes = [note for cause in smaller if cause.clear and not cause.matters for note in cause.notes]
-    notes += [*causes.unproved, *(f'{reason} (the fit does not improve without them)' for reason in harmless)]
+    inferred = sorted([*causes.reasons, *units, *left], key=lambda reason: reason.code != 'torque_unrelated')
+    notes = list(causes.unproved)
     if placeholder:
         notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): they are ignored')
     return CheckResult(
-        without_duplicates(reasons),
+        without_duplicates([*own, *inferred]),
         notes,
-        {'delay': causes.first.delay.figures, 'parts': parts_summary(causes.first.differences), **causes.summary()},
+        {'delay': causes.first.delay.figures, **causes.summary()},
         _poor(alternatives, floor),
     )
 
@@ -158,7 +139,7 @@ def check_recordings(
         if not np.isfinite(deviation):
             notes.append('no joint moves in the validation: it says nothing of the torque in motion')
         summary['validation_deviation_percent'] = finite(deviation)
-        predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), deviation)
+        predicted = judge_prediction(validation, percent, deviation)
         named = {reason.code for reason in checked.reasons}
         predicted = [reason for reason in predicted if reason.code not in named]
     reasons = [

@@ -26,10 +26,15 @@ from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, peak
-from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
-from joint_dynamics.identification.reliability.filtered_samples import kept
-from joint_dynamics.identification.selection.candidate_terms import STRIBECK_SPEEDS
+from joint_dynamics.identification.reliability.evidence import (
+    Explanation,
+    NormalEquations,
+    effective_samples,
+    gain,
+    overdispersion,
+    peak,
+)
+from joint_dynamics.identification.selection import STRIBECK_SPEED
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import INERTIAL
 
@@ -46,10 +51,12 @@ def estimate_delay(
 
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
     than the longest delay are left out. It has to gain over what friction does by itself (friction, `friction_rows`),
-    whatever the clocks do. It matters by its length; a clear short one is noted with its cost [share of the torque].
+    whatever the clocks do. It matters by its length.
     """
-    bandwidth = min(_bandwidth(observation) for observation in observations)
-    longest, width = longest_delay(observations), 0.02 / bandwidth
+    bandwidth = min(0.4 * (len(one.kept) - 1) / float(np.ptp(one.time[one.kept])) for one in observations)
+    # as much is left out at the ends of every recording, however short: what counts is the mean duration
+    duration = float(np.mean([one.time[-1] - one.time[0] for one in observations]))
+    longest, width = min(thresholds.MAX_DELAY, thresholds.LEFT_OUT * duration), 0.02 / bandwidth
     torque = _torque(observations)
     spans = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
     inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in spans])
@@ -71,14 +78,10 @@ def estimate_delay(
     # up for it, there is none.
     fall = gained - max(gain(start, normal.fit(target(end)), count) for end in (-longest, longest))
     peaked = fall > thresholds.LOG_LIKELIHOOD_THRESHOLD
-    cost = alternatives.share(start.unexplained - fit.unexplained)
     text = (
         f'the torques come {abs(1000 * seconds):.3g} ± {1000 * deviation:.2g} ms '
         f'{"after" if seconds > 0 else "before"} the motion they belong to'
     )
-    matters = peaked and abs(seconds) - deviation > thresholds.LATE
-    noted = peaked and not matters and abs(seconds) > min(2 * deviation, thresholds.LATE)
-    note = f'{text}: that costs {100 * cost:.2g} % of the torque and is not corrected (recording.torque_delay)'
     return Explanation(
         'delay',
         text,
@@ -88,9 +91,8 @@ def estimate_delay(
         gained,
         dispersion=overdispersion(normal, target(seconds), fit, count),
         mend=Corrections(torque_delay=seconds),
-        matters=matters,
-        notes=(note,) if noted else (),
-        figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
+        matters=peaked and abs(seconds) - deviation > thresholds.LATE,
+        figures={'seconds': seconds, 'std': finite(deviation)},
     )
 
 
@@ -108,10 +110,10 @@ def friction_rows(alternatives: Alternatives, observations: Sequence[Observation
 
     def slip(V_S: float = np.inf) -> FloatArray:
         slips = [slip_of(one.theta, thresholds.PRESLIDING) * np.exp(-np.abs(one.dtheta) / V_S) for one in observations]
-        return np.concatenate([kept(one, each) for one, each in zip(observations, slips, strict=True)], axis=1)
+        return np.concatenate([one.at_kept(each) for one, each in zip(observations, slips, strict=True)]).T
 
     presliding = slip()
-    own = [presliding, load * presliding, *map(slip, STRIBECK_SPEEDS)]
+    own = [presliding, load * presliding, slip(STRIBECK_SPEED)]
     return np.concatenate([np.eye(model.n)[:, :, None] * one for one in own], axis=1)
 
 
@@ -136,19 +138,6 @@ def _deviation(
     return float(np.sqrt(1 / information + (joints - 1) * without.var()))
 
 
-def longest_delay(observations: Sequence[Observation]) -> float:
-    """Return up to which delay [s] is looked for: `MAX_DELAY`, less where ends left out would be too much.
-
-    As much is left out of every recording, however short that one is: what counts is the mean duration.
-    """
-    durations = [observation.time[-1] - observation.time[0] for observation in observations]
-    return min(thresholds.MAX_DELAY, thresholds.LEFT_OUT * float(np.mean(durations)))
-
-
-def _bandwidth(observation: Observation) -> float:
-    return 0.4 * (len(observation.kept) - 1) / float(np.ptp(observation.time[observation.kept]))
-
-
 def _torque(observations: Sequence[Observation]) -> Callable[[float], FloatArray]:
     """Return a function: seconds -> torques (joints, samples) of observations, filtered, so much later than kept."""
     smooth = [(one.time, one.time[one.kept], _smooth(one, one.tau)) for one in observations]
@@ -158,8 +147,6 @@ def _torque(observations: Sequence[Observation]) -> Callable[[float], FloatArray
 
 
 def _smooth(observation: Observation, signal: FloatArray) -> FloatArray:
-    if observation.decimator is None:
-        return signal
     kernel, half = observation.decimator.kernel, observation.decimator.half
     padded = np.pad(signal, ((half, half), (0, 0)), mode='edge')
     size = 1 << (len(padded) - 1).bit_length()

@@ -21,7 +21,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.observations import rest_intervals
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
@@ -36,11 +37,6 @@ def effort_reasons(recording: Recording) -> list[Reason]:
         for name, what, values, moving in _efforts(recording)
         for reason in _effort(recording, what, values, moving)
     ]
-
-
-def runs_of(mask: BoolArray) -> IntArray:
-    """Return (start, end) of each run of true values, (runs, 2)."""
-    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int))).reshape(-1, 2)
 
 
 def _efforts(recording: Recording) -> Iterator[tuple[str, str, FloatArray, BoolArray]]:
@@ -69,45 +65,41 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
             'it was not measured, or is within a dead band; check whether the driver reports it',
         )
         return
-    runs = runs_of(np.diff(level) == 0)
-    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * thresholds.FAULTY_SHARE * len(x))]
-    long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
+    least = max(20, 5 * thresholds.FAULTY_SHARE * len(x))
+    runs = rest_intervals(np.diff(level) == 0)
     middle, extreme = np.median(x), (x.max(), x.min())
     ends = (level.max(), level.min())
-    at_bound = [any(level[start] == end for start, _ in long) for end in ends]
-    stuck = [(start, end) for start, end in long if level[start] not in ends]
+    stuck = [
+        (run.stop - run.start, run.start, run.stop)
+        for run in runs
+        if run.stop - run.start > least and moving[run].mean() > 0.5 and level[run.start] not in ends
+    ]
     if stuck:
-        start, end = max(stuck, key=lambda run: run[1] - run[0])
+        _, start, end = max(stuck)
         yield Reason(
             'stuck',
             f'{recording.name}: {what} keeps {x[start]:.4g} from {recording.time[start]:.3g} to '
             f'{recording.time[end]:.3g} s although the joint moves: leave that stretch out',
         )
-    saturated = [
-        (bound, share)
-        for bound, flat in zip(extreme, at_bound, strict=True)
-        for share in [_pile(x, moving, bound, middle)]
-        if share > thresholds.FAULTY_SHARE or flat
-    ]
+    piles = {bound: _pile(x, moving, bound, middle) for bound in extreme}
+    saturated = {bound: share for bound, share in piles.items() if share > thresholds.FAULTY_SHARE}
     if saturated:
-        bounds = ' and '.join(f'{bound:.4g}' for bound, _ in saturated)
+        bounds = ' and '.join(f'{bound:.4g}' for bound in saturated)
         yield Reason(
             'saturated',
-            f'{recording.name}: {what} stays at {bounds} for {100 * sum(share for _, share in saturated):.2g} % of the '
+            f'{recording.name}: {what} stays at {bounds} for {100 * sum(saturated.values()):.2g} % of the '
             'moving samples: it is cut off there; record a gentler motion',
         )
 
 
-def spikes(recording: Recording, positions: bool = True) -> Iterator[Reason]:
-    """Yield a reason for each torque and current, and each position if wanted, with single samples far off."""
+def spikes(recording: Recording) -> Iterator[Reason]:
+    """Yield a reason for each torque, current and position with single samples far off."""
     signals = [(what, x, False) for _, what, x, _ in _efforts(recording)]
-    if positions:
-        signals += [
-            (f'the position of {name}', recording.q[:, j], True) for j, name in enumerate(recording.joint_names)
-        ]
+    signals += [(f'the position of {name}', recording.q[:, j], True) for j, name in enumerate(recording.joint_names)]
     for what, x, place in signals:
         deviation = np.abs(x - running_median(x, 5))
-        far = _far(deviation, 3 * float(np.quantile(np.abs(np.diff(x)), 0.95)) if place else 0.0)
+        step = 3 * float(np.quantile(np.abs(np.diff(x)), 0.95)) if place else 0.0
+        far = deviation > thresholds.SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), step, 1e-12)
         # positions are differentiated, so that a few samples make much; torques are filtered
         power = (deviation[far] ** 2).sum()
         matters = (
@@ -122,20 +114,6 @@ def spikes(recording: Recording, positions: bool = True) -> Iterator[Reason]:
                 f'{deviation.max():.3g}): {"" if place else "use method irls, which replaces them, or "}'
                 'clean the recording',
             )
-
-
-def _far(deviation: FloatArray, usual: float = 0.0) -> BoolArray:
-    return np.asarray(deviation > thresholds.SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), usual, 1e-12))
-
-
-def without_spikes(values: FloatArray) -> FloatArray:
-    """Return signals (samples, joints) with the median of its neighbours for each sample far off them."""
-    cleaned = values.copy()
-    for x in cleaned.T:
-        median = running_median(x, 5)
-        far = _far(np.abs(x - median))
-        x[far] = median[far]
-    return cleaned
 
 
 def _pile(x: FloatArray, moving: BoolArray, bound: float, middle: float) -> float:

@@ -28,16 +28,19 @@ filtered alike, so an explanation costs milliseconds; the estimate itself is unt
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.regression.covariance import blocks_of_time, samples_per_independent
+from joint_dynamics.identification.regression.covariance import samples_per_independent
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
@@ -45,12 +48,10 @@ from joint_dynamics.robot.standard_parameters import drive_columns
 
 PASSES = 3
 """Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
-PASS = 4096
-"""Samples whose regressors are computed in one pass, where motions have fewer."""
 FOLDS = 5
 """Parts of every recording, each predicted by parameters of the others before a correction counts as proved."""
-BLOCKS = 20
-"""Blocks of time in all over which a gain has to be steady."""
+REFINED = 9
+"""Values of each finer grid on which a peak is looked for."""
 RANK = 1e-9
 """Eigenvalues of the scaled normal equations below this share of the largest are directions no sample shows."""
 
@@ -62,31 +63,15 @@ def regressor_columns(
 
     chain, independent: other than the model's own.
     """
-    chain = chain or model.chain
-    rows = regressor_rows(chain, samples.q, samples.dq, samples.ddq, _wanted(model, independent))
-    return _with_drives(rows, samples, model, independent)
-
-
-def _wanted(model: RobotModel, independent: IntArray | None = None) -> BoolArray:
-    """Return which of the standard parameters are independent, (p,)."""
+    chosen = _chosen(model, independent)
     wanted = np.zeros(len(model.parameter_names), dtype=bool)
-    wanted[_chosen(model, independent)] = True
-    return wanted
-
-
-def _chosen(model: RobotModel, independent: IntArray | None) -> IntArray:
-    return model.base_parameters().independent if independent is None else independent
-
-
-def _with_drives(
-    rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
-) -> FloatArray:
-    """Return `regressor_columns` from the regressor of the links, whose columns of the drives are replaced."""
+    wanted[chosen] = True
+    rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq, wanted)
     for j in range(model.n):
         rows[j, drive_columns(j)] = samples.own_rows(j)
     if model.coupling is not None:
         rows = np.concatenate([rows, model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)], axis=1)
-    rows = rows[:, _chosen(model, independent)]
+    rows = rows[:, chosen]
     if not samples.extra:
         return rows
     extra = np.zeros((model.n, len(samples.extra), samples.q.shape[1]))
@@ -94,6 +79,10 @@ def _with_drives(
         for j, ratio in joints.items():
             extra[j, column] = ratio * values
     return np.concatenate([rows, extra], axis=1)
+
+
+def _chosen(model: RobotModel, independent: IntArray | None) -> IntArray:
+    return model.base_parameters().independent if independent is None else independent
 
 
 class NormalEquations:
@@ -156,21 +145,11 @@ class NormalEquations:
         size = ((target * self.weight) ** 2).sum(axis=1)
         return FOLDS * left / np.where(size > 0, size, np.inf)
 
-    def fit(self, target: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None) -> ExplanationFit:
-        """Return the maximum-likelihood fit of a torque (joints, samples).
-
-        worthwhile: says of the fit without constraints whether it is any good; where it is not, that fit comes back:
-        a constrained one is worse.
-        """
-        y = target * self.weight
-        vector, size = np.matmul(self.rows, y[:, :, None])[:, :, 0], (y**2).sum(axis=1)
-        # a torque that is zero throughout has no size of its own
-        size = np.where(size > 0, size, size.max() or 1.0)
+    def fit(self, target: FloatArray) -> ExplanationFit:
+        """Return the maximum-likelihood fit of a torque (joints, samples)."""
         use = np.ones(self.matrix.shape[1], dtype=bool)
-        fitted = self._fit(vector, size, use)
-        if worthwhile is not None and not worthwhile(fitted):
-            return fitted
         while True:
+            fitted = self._fit(target, use)
             wrong = [
                 columns
                 for j, columns in enumerate(self.friction)
@@ -180,13 +159,16 @@ class NormalEquations:
             if not wrong:
                 return fitted
             use[np.concatenate(wrong)] = False
-            fitted = self._fit(vector, size, use)
 
     def free(self, target: FloatArray) -> ExplanationFit:
         """Return the fit without constraints."""
-        return self.fit(target, lambda fitted: False)
+        return self._fit(target, np.ones(self.matrix.shape[1], dtype=bool))
 
-    def _fit(self, vector: FloatArray, size: FloatArray, use: FloatArray) -> ExplanationFit:
+    def _fit(self, target: FloatArray, use: BoolArray) -> ExplanationFit:
+        y = target * self.weight
+        vector, size = np.matmul(self.rows, y[:, :, None])[:, :, 0], (y**2).sum(axis=1)
+        # a torque that is zero throughout has no size of its own
+        size = np.where(size > 0, size, size.max() or 1.0)
         columns, matrix = np.flatnonzero(use), self.matrix
         if len(columns) < len(use):
             matrix, vector = matrix[:, columns[:, None], columns], vector[:, columns]
@@ -205,24 +187,6 @@ class NormalEquations:
         return target * self.weight - np.einsum('jbs,b->js', self.rows, chi, optimize=True)
 
 
-def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterator[NormalEquations]:
-    """Yield the normal equations of each of many motions with as many samples, with the regressors of some in one pass.
-
-    Most of what a regressor of few samples costs are the calls. What follows each other with the very same motion
-    shares it.
-    """
-    several, wanted = max(1, PASS // motions[0].q.shape[1]) if motions else 1, _wanted(model)
-    for start in range(0, len(motions), several):
-        group = motions[start : start + several]
-        first = [k for k, samples in enumerate(group) if k == 0 or not samples.moves_as(group[k - 1])]
-        q, dq, ddq = (np.concatenate([getattr(group[k], name) for k in first], axis=1) for name in ('q', 'dq', 'ddq'))
-        blocks = iter(np.split(regressor_rows(model.chain, q, dq, ddq, wanted), len(first), axis=2))
-        for k, samples in enumerate(group):
-            if k in first:
-                links = np.ascontiguousarray(next(blocks))
-            yield normal_equations(_with_drives(links, samples, model), samples, model)
-
-
 def normal_equations(
     rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
 ) -> NormalEquations:
@@ -233,13 +197,6 @@ def normal_equations(
         for j in range(model.n)
     ]
     positive = np.array([k for k, name in enumerate(kinds) if name.startswith('Ia_')], dtype=int)
-    return constrained(rows, samples, friction, positive)
-
-
-def constrained(
-    rows: FloatArray, samples: FilteredSamples, friction: Sequence[IntArray], positive: IntArray
-) -> NormalEquations:
-    """Return the normal equations of rows with the columns of each joint's friction, and of rotor inertias."""
     power, speed = np.zeros(rows.shape[:2]), samples.dtheta * samples.weight**2
     for j, columns in enumerate(friction):
         power[j, columns] = rows[j, columns] @ speed[j]
@@ -279,70 +236,120 @@ def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray)
     return np.maximum((weight**2).sum(axis=1) / length, 1.0)
 
 
-def time_blocks(part: IntArray, count: int = BLOCKS) -> IntArray:
-    """Return the block of time of every sample, (samples,), about `count` in all; part (samples,): its recording."""
-    lengths = [int((part == index).sum()) for index in np.unique(part)]
-    return np.concatenate(blocks_of_time(lengths, count))
-
-
-def vuong_statistic(
-    given: tuple[ExplanationFit, FloatArray],
-    other: tuple[ExplanationFit, FloatArray],
-    count: FloatArray,
-    weight: FloatArray,
-    blocks: IntArray,
-) -> float:
-    r"""Return by how many of its standard errors over blocks of time `other` gains on average [Vuong 1989].
-
-    given, other: explanations with their weighted residuals (n, samples); count (n,): see `effective_samples`; weight
-    (n, samples); blocks (samples,). What a wrong model gains comes from a few blocks; the truth gains in most.
-    """
-    (first, left), (second, right) = given, other
-    floor = thresholds.RESOLVED**2
-    share = weight**2 / np.maximum((weight**2).sum(axis=1), np.finfo(float).tiny)[:, None]
-    left, right = (rest**2 / np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)[:, None] for rest in (left, right))
-    ratio = np.log((first.unexplained + floor) / (second.unexplained + floor))
-    each = 0.5 * count @ (share * ratio[:, None] + left - right)
-    sums = np.array([each[blocks == block].sum() for block in np.unique(blocks)])
-    groups = len(sums)
-    error = float(np.sqrt(groups * sums.var(ddof=1))) if groups > 1 else np.inf
-    return float(sums.sum()) / error if error > 0 else np.inf
-
-
-def gains(given: ExplanationFit, other: ExplanationFit, count: FloatArray) -> FloatArray:
-    """Return what `other` gains over `given` by the torque of each joint, (n,) [nats]; count (n,): as of `gain`."""
-    floor = thresholds.RESOLVED**2
-    return 0.5 * count * np.log((given.unexplained + floor) / (other.unexplained + floor))
-
-
 def gain(given: ExplanationFit, other: ExplanationFit, count: FloatArray) -> float:
     """Return ΔL of `other` over `given` [nats]; count (n,): see `effective_samples`."""
-    further = other.rank - given.rank
-    return float(gains(given, other, count).sum() - 0.5 * further * np.log(max(count.sum(), 2.0)))
-
-
-def highest(function: Callable[[float], float], low: float, high: float, precision: float) -> float:
-    """Return where a function with one maximum between low and high has it, to `precision`, by golden section."""
-    share = (np.sqrt(5) - 1) / 2
-    left, right = high - share * (high - low), low + share * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > precision:
-        if at_left > at_right:
-            high, right, at_right = right, left, at_left
-            left = high - share * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + share * (high - low)
-            at_right = function(right)
-    return float(left if at_left > at_right else right)
+    floor, further = thresholds.RESOLVED**2, other.rank - given.rank
+    gains = 0.5 * count @ np.log((given.unexplained + floor) / (other.unexplained + floor))
+    return float(gains - 0.5 * further * np.log(max(count.sum(), 2.0)))
 
 
 def peak(function: Callable[[float], float], longest: float, steps: int, precision: float) -> float:
-    """Return where a function has its highest maximum from −longest to longest, of those that 2 steps + 1 values show.
+    """Return where a function is highest from −longest to longest: on 2 steps + 1 values, then on finer and finer ones.
 
     The lowest of equal ones.
     """
     grid = np.linspace(-longest, longest, 2 * steps + 1)
-    best = int(np.argmax([function(value) for value in grid]))
-    return highest(function, grid[max(best - 1, 0)], grid[min(best + 1, 2 * steps)], precision)
+    while True:
+        best = int(np.argmax([function(value) for value in grid]))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+        if high - low < precision:
+            return float(grid[best])
+        grid = np.linspace(low, high, REFINED)
+
+
+_REMEDY = {
+    'gravity': 'state what `effort` is (recording.torque_without_gravity)',
+    'mounting': 'correct robot.mounting',
+    'time_reversed': 'correct the time stamps',
+    'payload_mixed': 'identify them separately, or give those with the payload as --loaded',
+    'recordings_differ': 'check that robot and signs were the same, or identify the recordings separately',
+}
+"""Remedies of explanations without a correction of their own."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Another explanation of motion and torque than the given one: its text, fit and gain.
+
+    Attributes
+    ----------
+    names
+        of the joints.
+    given, fitted
+        the fit that it is better than, and its own, by the columns as recorded.
+    gain
+        log-likelihood of one over the other [nats].
+    dispersion
+        see `overdispersion`; one where the gain is too small to ask.
+    mend
+        the correction that makes it so, None where there is none.
+    mounting
+        of the base, roll, pitch, yaw [rad].
+    matters
+        whether it is held against recordings where it is clear.
+    figures
+        its entry in summary.json.
+    """
+
+    code: str
+    text: str
+    names: Sequence[str]
+    given: ExplanationFit
+    fitted: ExplanationFit
+    gain: float
+    dispersion: float = 1.0
+    mend: Corrections | None = None
+    mounting: tuple[float, float, float] | None = None
+    matters: bool = True
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> Reason:
+        """That this explanation is clearly better than the given one, by how much, and what to correct."""
+        j = int(np.argmax(self.given.unexplained - self.fitted.unexplained))
+        before, after = (100 * np.sqrt(fit.unexplained[j]) for fit in (self.given, self.fitted))
+        config: dict[str, Any] = {} if self.mend is None else {'recording': self.mend.stated()}
+        settings = ', '.join(f'recording.{name}' for name in config.get('recording', {}))
+        remedy = _REMEDY.get(self.code, f'correct the recording, or state {settings}')
+        return Reason(
+            self.code,
+            f'{self.text}: this explains the torques significantly better (residual of {self.names[j]} '
+            f'{after:.3g} % instead of {before:.3g} %; log-likelihood +{self.gain:.0f}); {remedy}',
+            mend=config if self.mounting is None else {'robot': {'mounting': list(self.mounting)}},
+            joints=() if self.mend is None else self.mend.joints,
+        )
+
+    @property
+    def clear(self) -> bool:
+        """Whether it gains more than a model that is somewhat wrong gains by any freedom.
+
+        Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most [Ville 1939].
+        """
+        return self.gain > thresholds.MIN_EVIDENCE * self.dispersion
+
+    def gained(self, count: FloatArray) -> float:
+        """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""
+        return gain(self.given, self.fitted, count)
+
+
+def overdispersion(normal: NormalEquations, target: FloatArray, fit: ExplanationFit, count: FloatArray) -> float:
+    """Return ĉ = max(1, 2 ΔL_own/k) of an explanation.
+
+    With parameters of its own for every joint the likelihood rises by ΔL_own: in a right model by half a nat for each
+    of the k further parameters, in a wrong model by more. Log-likelihoods are divided by this variance factor of the
+    quasi-likelihood [McCullagh and Nelder 1989, ch. 9; Burnham and Anderson 2002, sect. 2.5]. It belongs to the other
+    explanation, so that a corrupted recording does not count against its correction.
+
+    normal, target: its normal equations, and the torque (joints, samples) that they are to explain; fit: its fit;
+    count (joints,): effective samples.
+    """
+    alone = [normal.of_joint(j).fit(target[[j]]) for j in range(len(target))]
+    own = np.array([fitted.unexplained[0] for fitted in alone])
+    further = sum(fitted.rank for fitted in alone) - fit.rank
+    rise = float(count @ np.log((fit.unexplained + thresholds.RESOLVED**2) / (own + thresholds.RESOLVED**2)))
+    return max(1.0, rise / further) if further > 0 else 1.0
+
+
+def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:
+    """Return the largest effective number of samples of each joint by any of some fits, (n,)."""
+    return np.asarray(np.max([fit.count for fit in fits if fit.count is not None], axis=0))

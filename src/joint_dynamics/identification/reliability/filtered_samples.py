@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording.conversions import Corrections
@@ -79,10 +78,6 @@ class FilteredSamples:
         sign = self.sign[joint]
         return np.stack([self.ddtheta[joint], self.dtheta[joint], sign, np.ones_like(sign)])
 
-    def moves_as(self, other: FilteredSamples) -> bool:
-        """Whether the motion is the very same, whatever the torques."""
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in (*MOTION, 'sign'))
-
     def backwards(self) -> FilteredSamples:
         """Return the samples with time running the other way: speeds change sign, accelerations do not."""
         return replace(self, dq=-self.dq, dtheta=-self.dtheta, sign=-self.sign)
@@ -105,7 +100,7 @@ def samples_of(problem: Problem) -> FilteredSamples:
         whole = np.concatenate(
             [*(getattr(observation, name) for name in signed[:-1]), np.sign(observation.dtheta)], axis=1
         )
-        for name, values in zip(signed, np.split(kept(observation, whole), len(signed)), strict=True):
+        for name, values in zip(signed, np.split(observation.at_kept(whole).T, len(signed)), strict=True):
             arrays[name].append(values)
         arrays['weight'].append(row_weights(problem, index))
         part.append(np.full(len(observation.kept), index))
@@ -115,11 +110,6 @@ def samples_of(problem: Problem) -> FilteredSamples:
         columns = np.concatenate([problem.extra(index) for index in range(len(problem.observations))], axis=1)
         extra = list(zip(problem.joints_of_extra, columns, strict=True))
     return FilteredSamples(**joined, part=np.concatenate(part), extra=extra)
-
-
-def kept(observation: Observation, array: FloatArray) -> FloatArray:
-    """Return an array (samples, joints) at the full rate, filtered at the kept samples, (joints, kept)."""
-    return (array if observation.decimator is None else observation.decimator.apply(array)).T
 
 
 def row_weights(problem: Problem, index: int) -> FloatArray:

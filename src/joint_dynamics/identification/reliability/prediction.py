@@ -12,35 +12,73 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a prediction of torque holds: its residual, and simple changes of the torques that explain it."""
+r"""Whether the motion determines the parameters, and whether a prediction of torque holds.
+
+The condition number of the regressor with columns scaled to norm 1 is the largest growth of noise. With covariance C of
+the parameters, the torque predicted for a row w has the deviation √(w C wᵀ). Its mean square over the samples in
+motion, as a share of the torque, is the error to expect of a prediction from sound recordings. A larger residual is
+compared with those of other signs and orders of the torques.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability import thresholds
-from joint_dynamics.identification.reliability.changes import torque_changes
+from joint_dynamics.identification.reliability.changes import order_changes, sign_changes
 from joint_dynamics.identification.reliability.verdict import Reason
 
-Change = tuple[float, str, str]
-"""Residual with a change of the torques, Σ (N·m)²; its code; its text."""
+
+def excitation_reasons(
+    names: list[str], solution: Solution, condition_limit: float, still: Sequence[str] = ()
+) -> list[Reason]:
+    """Return why the result is not reliable, one Reason each; none where it is. still: joints that never move."""
+    reasons = []
+    if not solution.condition_number <= condition_limit:
+        poorly_determined = poorly_determined_parameters(names, solution)
+        number = f'{solution.condition_number:.3g}' if np.isfinite(solution.condition_number) else 'infinite'
+        listed = f'; not well determined: {", ".join(poorly_determined)}' if poorly_determined else ''
+        unmoved = '' if not still else f'; {", ".join(still)} never move{"s" if len(still) == 1 else ""}'
+        reasons.append(
+            Reason(
+                'excitation',
+                f'the recordings do not excite the robot enough: condition number {number}, expected at most '
+                f'{condition_limit:g}{unmoved}{listed}; record a motion planned with `joint-dynamics excite`',
+            )
+        )
+    return reasons
+
+
+def predicted_deviation(problem: Problem, covariance: FloatArray) -> float:
+    """Return 100 √(Σ w C wᵀ / Σ τ²) over the samples in motion, NaN where there are none.
+
+    covariance (b, b): of the problem's first b columns.
+    """
+    spread = size = 0.0
+    b = len(covariance)
+    for block in problem.blocks():
+        moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
+        for rows, weight, tau in zip(block.rows, moving, block.tau, strict=True):
+            moved = rows[:b] * weight
+            spread += float(np.sum(moved * (covariance @ moved)))
+            size += float(np.sum((tau * weight) ** 2))
+    return 100 * float(np.sqrt(max(spread, 0.0) / size)) if size > 0 else float('nan')
 
 
 def judge_prediction(
-    fits: Sequence[Fit],
-    training_percent: float | None = None,
-    others: Sequence[Change] = (),
-    deviation_percent: float | None = None,
+    fits: Sequence[Fit], training_percent: float | None = None, deviation_percent: float | None = None
 ) -> list[Reason]:
     """Return why predictions cannot be relied on.
 
-    training_percent: residual of the training (moving), where known; others: further changes that would explain the
-    torques; deviation_percent: share of the torque in motion by the deviations of the parameters, where known. An
-    expected residual is no evidence of a change with parameters of its own (a payload).
+    training_percent: residual of the training (moving), where known; deviation_percent: share of the torque in motion
+    by the deviations of the parameters, where known.
     """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
@@ -55,21 +93,17 @@ def judge_prediction(
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
     deviation = deviation_percent or 0.0
-    expected = deviation > thresholds.EXPLAINED_SHARE * overall
-    many: Sequence[Change] = () if expected else others
-    if overall < 200 * thresholds.MIN_EFFECT:
-        # at a small residual, a change with parameters of its own has to do better than other friction
-        least = thresholds.BETTER**2 * _left_by_friction(fits)
-        many = [change for change in many if change[0] < least]
-    changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
+    changes = [*sign_changes(names), *(change for change in order_changes(names) if change.code == 'torque_order')]
+    columns = [change.mend.torque_columns(names) for change in changes]
+    rests = [float(((tau[:, order] * factor - predicted) ** 2).sum()) for order, factor in columns]
+    rest, best = min(rests), changes[int(np.argmin(rests))]
     reasons = []
-    if changes and changes[0][0] < min(thresholds.BETTER**2 * left, left - thresholds.MIN_EFFECT**2 * np.sum(tau**2)):
-        rest, code, text = changes[0]
+    if rest < min(thresholds.BETTER**2 * left, left - thresholds.MIN_EFFECT**2 * np.sum(tau**2)):
         share = 100 * np.sqrt(rest / np.sum(tau**2))
         reasons.append(
             Reason(
-                code,
-                f'{text}: corrected, the residual is {share:.3g} % of the torque instead of {overall:.3g} %; '
+                best.code,
+                f'{best.text}: corrected, the residual is {share:.3g} % of the torque instead of {overall:.3g} %; '
                 'correct the recording, or use its own description',
             )
         )
@@ -77,15 +111,6 @@ def judge_prediction(
         thresholds.USELESS_PERCENT, max(thresholds.POOR_PERCENT, thresholds.MAX_RATIO_TO_TRAINING * training)
     ):
         return reasons
-    unrelated = [name for j, name in enumerate(names) if _unrelated(tau[:, j], predicted[:, j], moving[:, j])]
-    if unrelated and not reasons and not expected:
-        reasons.append(
-            Reason(
-                'torque_unrelated',
-                f'the torque of {", ".join(unrelated)} is unrelated to its prediction: check that it was measured, '
-                'and that robot, joints and mounting are those of the description',
-            )
-        )
     against = '' if training_percent is None else f', {training_percent:.3g} % in training'
     reasons.append(
         Reason(
@@ -93,52 +118,10 @@ def judge_prediction(
             f'the residual is {overall:.3g} % of the torque in motion{against}: '
             + (
                 f'deviations of the parameters explain {deviation:.3g} %; train on motions like this one'
-                if expected
+                if deviation > thresholds.EXPLAINED_SHARE * overall
                 else 'check that robot, payload, mounting and units are those of the training, or train on motions '
                 'like this one'
             ),
         )
     )
     return reasons
-
-
-def _left_by_friction(fits: Sequence[Fit]) -> float:
-    """Return the residual in motion, Σ (N·m)², with another friction and offset of every joint."""
-    left = 0.0
-    residual, dq = (np.concatenate([getattr(fit, name) for fit in fits]) for name in ('residual', 'dq'))
-    moving = np.concatenate([fit.moving for fit in fits])
-    for rest, speed, moves in zip(residual.T, dq.T, moving.T, strict=True):
-        columns = np.column_stack([np.sign(speed), speed, np.ones_like(speed)])[moves]
-        left += float(np.sum((rest[moves] - columns @ np.linalg.lstsq(columns, rest[moves], rcond=None)[0]) ** 2))
-    return left
-
-
-def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bool:
-    y, residual = tau[moving], (tau - predicted)[moving]
-    return bool(moving.sum() >= 20 and residual.std() > thresholds.UNRELATED_SHARE * max(y.std(), 1e-12))
-
-
-def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> Iterator[Change]:
-    """Yield (residual of the measured torques, code, text)."""
-    for change in torque_changes(names):
-        order, factor = change.mend.torque_columns(names)
-        yield float(((tau[:, order] * factor - predicted) ** 2).sum()), change.code, change.text
-    product, size, expected = (tau * predicted).sum(axis=0), (tau**2).sum(axis=0), (predicted**2).sum(axis=0)
-    own = size - 2 * product + expected
-    scale = np.divide(product, expected, out=np.ones(len(names)), where=expected > 0)
-    fitted = size - np.where(expected > 0, scale * product, 0.0)
-    off = (
-        (scale > 0)
-        & ((scale > thresholds.DATA_SHEET_FACTOR) | (scale < 1 / thresholds.DATA_SHEET_FACTOR))
-        & (fitted < 0.25 * size)
-    )
-    if off.sum() > max(1, len(names) // 2):
-        factors = ', '.join(f'{name} {factor:.3g}' for name, factor in zip(names, scale, strict=True))
-        yield (
-            float(fitted.sum()),
-            'current',
-            f'the torques are these many times the predicted ones: {factors}: currents in A, or another unit than N·m',
-        )
-    for j in np.flatnonzero(off).tolist():
-        text = f'the torque of {names[j]} is {scale[j]:.3g} times the predicted one'
-        yield float(own.sum() - own[j] + fitted[j]), 'drive_gain', text

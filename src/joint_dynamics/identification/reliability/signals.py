@@ -22,10 +22,11 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.observations import rest_intervals
 from joint_dynamics.identification.reliability import thresholds
-from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of, spikes
+from joint_dynamics.identification.reliability.efforts import effort_reasons, spikes
 from joint_dynamics.identification.reliability.verdict import Reason
-from joint_dynamics.recording import Recording, encoder_step
+from joint_dynamics.recording import Recording
 from joint_dynamics.recording.plausibility import contradicting
 from joint_dynamics.signals.filtering import running_median
 
@@ -202,7 +203,8 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
         # a joint that is held creeps and sticks by what its controller and friction leave
         if np.ptp(recording.q[:, j]) < thresholds.LEAST_JUMP:
             continue
-        for start, end in runs_of(steps[:, j] == 0):
+        for stay in rest_intervals(steps[:, j] == 0):
+            start, end = stay.start, stay.stop
             if end - start < least:
                 continue
             before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
@@ -226,10 +228,12 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
 def _braking_distance(recording: Recording, joint: int) -> FloatArray:
     """Return how far (NEAR,) [rad] a joint goes at most in its last 1, 2, … samples before its readings stay the same.
 
-    It may go on for less than a step δ of its encoder unseen, from √(2 a δ) rad/s: for √(2 δ/a) longer.
+    It may go on for less than the smallest step δ of its readings unseen, from √(2 a δ) rad/s: for √(2 δ/a) longer.
     """
-    step = encoder_step([recording.q[:, [joint]]])[0]
-    unseen = 0.0 if np.isnan(step) else np.sqrt(2 * step / thresholds.BRAKING)
+    steps = np.abs(np.diff(recording.q[:, joint]))
+    step = steps[steps > 0].min()
+    # at a constant speed all changes are alike, without any step of an encoder
+    unseen = np.sqrt(2 * step / thresholds.BRAKING) if steps.max() > 2.5 * step else 0.0
     return 0.5 * thresholds.BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
 
 

@@ -17,16 +17,15 @@
 import numpy as np
 
 # Evidence of another explanation
-LOG_LIKELIHOOD_THRESHOLD = 20.0  # nats that an explanation gains before it is named: odds of 5e8
-MIN_EVIDENCE = float(np.log(300 * 1000))  # nats beyond overdispersion: 300 alternatives, odds of 1000 for the user
-FALSE_ALARMS = 0.01  # share of good recordings that all alternatives together may refuse
-MIN_VUONG_STATISTIC = 2.0  # standard errors over blocks of time, from which a gain is steady
+MIN_EVIDENCE = float(np.log(200 / 0.01))  # nats over ĉ: 200 explanations together refuse one good recording in 100
+LOG_LIKELIHOOD_THRESHOLD = 20.0  # nats of a gain without ĉ: odds of 5e8
+SCALE_EVIDENCE = 30.0  # nats of a scale without ĉ: a free factor can absorb model error
 FREE_SCALE_THRESHOLD = 3.0  # nats that a sign or scale gains over a torque without any scale: odds of 20
-SCALE_PENALTY = 1.5  # evidence of a scale over that of a sign: a free factor can absorb model error
 MIN_EFFECT = 0.05  # share of a torque (rms) that a cause has to make
 RESOLVED = 0.005  # share of a torque (rms) that drives, encoders and clocks do not resolve
+HARM = 2.0  # standard errors over the folds, from which a correction harms
 PROOF = 1.53  # standard errors over the folds that prove a correction: nine in ten, Student's t of four degrees
-BETTER = 0.5  # share of the residual (rms) that a simple change of the torques leaves at most
+BETTER = 0.5  # share of the residual (rms) that a simple change of predicted torques leaves at most
 WORSE = 1.1  # residual (rms) of a joint on unseen data after a correction over that before, at most
 
 # Delay
@@ -48,7 +47,6 @@ EXPLAINED_SHARE = 0.5  # share of the residual (rms) that parameter deviations m
 # Units
 DISAGREEMENT_FACTOR = 3.0  # torques over those of the file's inertials: tools weigh less, A and N·m differ by more
 SMALL_TORQUE_SHARE = 0.03  # share of the effort limits below which all torques are currents
-DATA_SHEET_FACTOR = 1.5  # scales closer than this may be drive gains of a data sheet
 
 # Signals of one recording
 SLOWEST = 0.01  # rad/s, a recording whose every joint stays below shows no dynamics

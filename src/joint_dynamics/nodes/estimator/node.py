@@ -33,10 +33,9 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.estimation import EstimationSession, EstimationSettings, HealthThresholds, TorqueEstimate, estimates
-from joint_dynamics.estimation.conditions import contact_condition
+from joint_dynamics.estimation.conditions import conditions, contact_condition, quantities
 from joint_dynamics.nodes.estimator.parameters import PARAMETERS, TOPICS, TUNED, settings_of
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import LATCHED
@@ -48,8 +47,6 @@ from joint_dynamics.settings import ParameterValues
 
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 FILE = 'dynamics.yaml'
-#: Rate of the torques [Hz] up to which they are looked after every few milliseconds.
-OCCASIONAL_RATE = 200.0
 
 
 class EstimatorNode(DynamicsNode):
@@ -58,6 +55,7 @@ class EstimatorNode(DynamicsNode):
     NAME = 'estimator'
     PARAMETERS = PARAMETERS
     TOPICS = TOPICS
+    GONE = EstimationSettings.GONE
     DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'required'
 
     _session: EstimationSession | None = None
@@ -67,7 +65,6 @@ class EstimatorNode(DynamicsNode):
     def configure(self) -> None:
         """Build the estimation from the description, or from what an earlier run saved; subscribe, advertise."""
         values = self.parameters
-        EstimationSettings.from_mapping(dict.fromkeys(set(values.unknown()) & set(EstimationSettings.GONE)))
         assert self.description is not None
         inputs = recording_settings(values, self.robot.joint_names)
         check_described_effort(self.description, inputs)
@@ -86,7 +83,6 @@ class EstimatorNode(DynamicsNode):
             thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])),
             working_range=values['working_range'],
         )
-        quantities = self._session.quantities()
         self._session.learning = values['learn']
         for remark in self._session.remarks:
             self.get_logger().info(remark)
@@ -99,17 +95,14 @@ class EstimatorNode(DynamicsNode):
             name: self.advertise(Float64MultiArray, f'~/{name}')
             for name in ('friction_parameters', 'friction_covariance', 'stiffness_parameters', 'stiffness_covariance')
         }
-        self._estimates = {name: self.advertise(JointState, f'~/estimates/{name}') for name in quantities}
+        names = quantities(self._session)
+        self._estimates = {name: self.advertise(JointState, f'~/estimates/{name}') for name in names}
         self._payload = self.advertise(InertiaStamped, '~/payload')
         self._description_publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self.serve('~/reset', self._reset)
         self.serve('~/save', self._save)
         self._published = -1
-        # Torques that go out now and then may be some milliseconds late.
-        prompt = not 0.0 < values['torque_rate'] <= OCCASIONAL_RATE
-        InputSet(self, inputs, self._take, after=self._after, prompt=prompt)
-        for source in ('excitation', 'feedforward'):
-            HeartbeatWatch(self, source)
+        InputSet(self, inputs, self._take, after=self._after)
         self.every(1.0 / values['parameter_rate'], self._publish_parameters, steady=True)
         self.every(0.5, self._report, steady=True)
         if values['save_period'] > 0:
@@ -153,7 +146,7 @@ class EstimatorNode(DynamicsNode):
     def check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
         """Refuse settings that contradict each other, or that the present inputs do not allow."""
         if TUNED & set(changed):
-            self.session.check(settings_of(values))
+            self.session.trial(settings_of(values))
 
     def parameters_changed(self, changed: dict[str, Any]) -> None:
         """Apply parameters that take effect at once."""
@@ -230,7 +223,7 @@ class EstimatorNode(DynamicsNode):
         if not self.is_active:
             self.diagnostics.set('samples', OK, 'not active')
             return
-        for name, (level, message, shown) in self._session.conditions().items():
+        for name, (level, message, shown) in conditions(self._session).items():
             self.diagnostics.set(name, LEVELS[level], message, **shown)
         self._contact = None if self._session.estimator is None else self._session.estimator.contact
         if self._session.arm.validity is not None:

@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 from joint_dynamics.estimation import QUANTITIES, EstimationSettings, HealthThresholds
-from joint_dynamics.nodes.framework.heartbeat import listening_row
 from joint_dynamics.nodes.framework.tables import ParameterRow, at_once, publishes, service
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.settings import declarations
@@ -78,7 +77,6 @@ PARAMETERS = (
 _TABLE = "rows of joints in the robot's order"
 TOPICS = (
     *INPUT_TOPICS,
-    *(listening_row(source, 'a loss is reported in the diagnostics') for source in ('excitation', 'feedforward')),
     publishes(
         '~/joint_torques',
         'sensor_msgs/JointState',

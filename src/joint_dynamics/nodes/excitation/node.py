@@ -39,10 +39,9 @@ from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import SENSOR, STATUS
-from joint_dynamics.nodes.interfaces.robot_states import ClockCheck, RobotStates
+from joint_dynamics.nodes.interfaces.robot_states import RobotStates
 from joint_dynamics.nodes.interfaces.trajectory_controller import (
     BRAKE_LEAD,
-    MANAGER_GONE,
     NOT_TAKEN,
     ControllerWatch,
     TrajectoryOutput,
@@ -84,14 +83,13 @@ class ExcitationNode(DynamicsNode):
         self.states = RobotStates(self.robot.joint_names, self.clock_time)
         self.playing: RunningMotion | None = None
         self._starting: Start | None = None
-        self._status, self._unexplained = '', False
+        self._status = ''
         self._planner = MotionPlanner(self.robot, self.parameters)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self.output = TrajectoryOutput(
             self.parameters['output'], self, self.advertise(JointTrajectory, '~/joint_trajectory'), self._refused
         )
         self._sender = MotionSender(self.output, self.robot.joint_names, self.states, self.parameters['rate'])
-        self._clock_check = ClockCheck(self, self.states)
         self.subscribe(JointState, 'joint_states', self.states.take, SENSOR, stream=True)
         self.controller = ControllerWatch(self, self.robot.joint_names, self.states.listening, self.clock_time)
         self.serve('~/plan', self._begin_plan)
@@ -277,30 +275,22 @@ class ExcitationNode(DynamicsNode):
 
     def _watch(self) -> None:
         self.states.listening.tick()
-        self._clock_check.check()
         if self.planning is not None:
             self._follow_plan(self.planning)
         if self._starting is not None and self.playing is None:
             self._go_on(self._starting)
         if self.playing is not None:
             self._follow_motion(self.playing)
-        elif self._unexplained:
-            self._explain_loss()
 
     def _follow_motion(self, playing: RunningMotion) -> None:
         timeout = self.parameters['state_timeout']
         stale = self.states.stale(timeout)
         if stale:
             self.diagnostics.set('joint states', STALE, f'lost: {", ".join(stale)}')
-            # A manager that is gone takes its broadcaster along, and which of them is missed first is a matter of luck.
-            if not self.output.connected or self.controller.silent(0.5 * timeout):
-                self._stop(MANAGER_GONE)
-            else:
-                self._stop(f'joint states of {", ".join(stale)} were lost')
-                self._unexplained = True
+            self._stop(f'joint states of {", ".join(stale)} were lost')
             return
         self.diagnostics.set('joint states', OK, 'arrive')
-        complaint = self.controller.complaint(playing, timeout, self.states.heard)
+        complaint = self.controller.complaint(playing, timeout)
         if complaint:
             (self._hold if complaint == NOT_TAKEN else self._stop)(complaint)
             return
@@ -319,16 +309,6 @@ class ExcitationNode(DynamicsNode):
             assert self.playback is not None
             self._played.append(self.playback.trajectory)
             self._set_status('done')
-
-    def _explain_loss(self) -> None:
-        """Name a manager that is gone where its joint states were missed before its controller was."""
-        timeout = self.parameters['state_timeout']
-        if not self.states.stale(timeout):
-            self._unexplained = False
-        elif not self.output.connected or self.controller.silent(timeout):
-            self._unexplained = False
-            self._set_status(f'stopped: {MANAGER_GONE}')
-            self.get_logger().warning(self._status)
 
     def _follow_plan(self, planning: Planning) -> None:
         planning.receive()

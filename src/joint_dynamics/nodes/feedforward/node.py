@@ -32,16 +32,8 @@ from joint_dynamics.control.applied import refuse_run_away
 from joint_dynamics.control.path import DERIVATIVES
 from joint_dynamics.control.trajectory import checked_effort
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.feedforward.parameters import (
-    PARAMETERS,
-    TOPICS,
-    fill_settings,
-    foreign_rows,
-    law_of,
-    refuse_gone,
-)
-from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning
-from joint_dynamics.nodes.feedforward.robot_state import RobotState
+from joint_dynamics.nodes.feedforward.parameters import GONE, PARAMETERS, TOPICS, fill_settings, foreign_rows, law_of
+from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning, RobotState
 from joint_dynamics.nodes.feedforward.senders import Refusals, TrajectorySender
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
@@ -71,6 +63,7 @@ class FeedforwardNode(DynamicsNode):
     NAME = 'feedforward'
     PARAMETERS = PARAMETERS
     TOPICS = TOPICS
+    GONE = GONE
     DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'required'
 
     law: Law
@@ -99,7 +92,6 @@ class FeedforwardNode(DynamicsNode):
     def configure(self) -> None:
         """Build the law; raises JointDynamicsError when one part does not fit the other."""
         values = self.parameters
-        refuse_gone(values.unknown())
         self._declare_law()
         values.declare_joints(self.robot.joint_names)
         description = self.description
@@ -139,7 +131,7 @@ class FeedforwardNode(DynamicsNode):
             take = self.refusals.guarded(self._take_friction)
             self.subscribe(Float64MultiArray, 'friction_parameters', take, STATE)
         settings = recording_settings(self.parameters, self.law.arm.joint_names)
-        InputSet(self, settings, self.robot_state.take_sample, after=self._after_message)
+        InputSet(self, settings, self.robot_state.take_sample)
         self._heart = Heartbeat(self, lambda: self.is_active)
         HeartbeatWatch(self, 'excitation', self._brake)
         self.every(0.1, self._report, steady=True)
@@ -180,11 +172,6 @@ class FeedforwardNode(DynamicsNode):
 
     def _take_friction(self, message: Float64MultiArray) -> None:
         self.robot_state.take_friction(message, self.clock_time())
-
-    def _after_message(self, topic: str) -> None:
-        if self.robot_state.position_came:
-            self.robot_state.position_came = False
-            self.sender.hear()
 
     # Output.
 

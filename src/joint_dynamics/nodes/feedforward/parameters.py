@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,6 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control import FillSettings, Law, create, load
 from joint_dynamics.control.laws import SHIPPED
 from joint_dynamics.control.trajectory import LIMITS_PER_SECOND
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, row_of, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
@@ -133,14 +131,6 @@ TOPICS = (
     listening_row('excitation', 'if it is lost while it plays, the trajectory is braked on its path'),
     BEAT_ROW,
 )
-
-
-def refuse_gone(given: Iterable[str]) -> None:
-    """Raise JointDynamicsError for the first of the `given` parameter names that is gone since 0.3.0."""
-    for name in given:
-        reason = GONE.get(name.split('.')[0])
-        if reason is not None:
-            raise JointDynamicsError(f'{name}: expected no such parameter since 0.3.0, found a value: {reason}')
 
 
 def foreign_rows(law: str) -> list[ParameterRow]:

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +65,6 @@ class TrajectorySender:
         self._listening = Listening()
         self.controller = ControllerWatch(node, joint_names, self._listening, self._clock)
         self._sent: SentMotion | None = None
-        self._heard = -math.inf
 
     def send(self, plan: PlannedPath, ahead: float) -> None:
         """Send a filled plan; it begins `ahead` s from now."""
@@ -88,16 +86,12 @@ class TrajectorySender:
         """Stop watching the last trajectory."""
         self._sent = None
 
-    def hear(self) -> None:
-        """Note that a message of the robot has arrived."""
-        self._heard = self._listening.time
-
     def check_followed(self) -> None:
         """Check whether the controller executes the last trajectory; to be called every 20 ms of the wall."""
         self._listening.tick()
         if self._sent is None:
             return
-        complaint = self.controller.complaint(self._sent, CONTROLLER_TIMEOUT, self._heard)
+        complaint = self.controller.complaint(self._sent, CONTROLLER_TIMEOUT)
         if complaint:
             self._refused(complaint)
 

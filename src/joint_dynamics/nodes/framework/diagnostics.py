@@ -31,9 +31,7 @@ from rclpy.node import Node
 
 from joint_dynamics.nodes.framework.tables import STATE
 
-FIRST_MESSAGE_TIMEOUT = (
-    2.0  # s after configuring; a missing input or document is reported then, as discovery takes time
-)
+FIRST_MESSAGE_TIMEOUT = 2.0  # s after configuring; a missing input is reported then, as discovery takes time
 TRIGGER = 'ros2 service call {} std_srvs/srv/Trigger'
 # The work of each active node, and the next call; names in braces are resolved as the node's own.
 NEXT_STEPS = {
@@ -50,8 +48,8 @@ NEXT_STEPS = {
     'gazebo_model': 'publishes {motor_states} and temperatures',
 }
 SOURCES = {
-    'robot_description': 'start the driver or robot_state_publisher, or set robot_file',
-    'dynamics_description': "remap it to the identifier's ~/dynamics_description, or set description_file",
+    'robot_description': 'start the driver or robot_state_publisher (latched), or set robot_file',
+    'dynamics_description': "identify, where this is the identifier's ~/dynamics_description, or set description_file",
 }
 
 
@@ -63,18 +61,12 @@ class Console:
         self._state = ''
         self._silent_since: float | None = None
         self._named = False
-        self._waits_since: float | None = None
 
     def state(self, level: bytes, message: str, *, autostart: bool) -> None:
         """Log a new state once: `message` is the state, the missing document, or the reason of a failed transition."""
-        now = time.monotonic()
         if message == self._state:
-            if self._waits_since is not None and now - self._waits_since > FIRST_MESSAGE_TIMEOUT:
-                self._waits_since = None
-                self._node.get_logger().info(f'still {message}{self._hint(message)}')
             return
         before, self._state = self._state, message
-        self._waits_since = now if message.startswith('waiting for ') else None
         line = self._line(level, message, before, autostart)
         if line:
             self._node.get_logger().info(line)
@@ -99,7 +91,9 @@ class Console:
             verb = next((verb for verb in ('configure', 'activate') if f' {verb}' in message.partition(':')[0]), None)
             return f'next: remedy that, then ros2 lifecycle set {name} {verb}' if verb else ''
         if message.startswith('waiting for '):
-            return message
+            topics = [word.rstrip(',').rpartition('/')[2] for word in message.split() if '/' in word]
+            hints = '; '.join(SOURCES[name] for name in topics if name in SOURCES)
+            return f'{message}; next: {hints}' if hints else message
         if message == 'active':
             works = NEXT_STEPS.get(getattr(self._node, 'NAME', ''))
             withheld = [name for name in getattr(self._node, 'withheld', ()) if works and f'{{{name}}}' in works]
@@ -114,19 +108,6 @@ class Console:
         if message == 'inactive':
             return '' if autostart and before != 'active' else f'inactive; next: ros2 lifecycle set {name} activate'
         return ''
-
-    def _hint(self, message: str) -> str:
-        hints = []
-        for topic in (word.rstrip(',') for word in message.split() if '/' in word):
-            owner, _, base = topic.rpartition('/')
-            if base == 'dynamics_description' and owner != self._node.get_namespace().rstrip('/'):
-                # the private topic of an identifier, which publishes once it has identified
-                hints.append(f'{TRIGGER.format(f"{owner}/identify")} after a recording, or set description_file')
-            elif self._node.count_publishers(topic):
-                hints.append(f'{topic} exists but is silent: publish it latched (transient local)')
-            elif base in SOURCES:
-                hints.append(SOURCES[base])
-        return f'; next: {"; ".join(hints)}' if hints else ''
 
 
 def clock_jump(node: Any, seconds: float) -> None:

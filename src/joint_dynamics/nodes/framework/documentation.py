@@ -87,13 +87,11 @@ def filled(page: str, node_class: type[DynamicsNode] | None = None) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the tables of all nodes, or of those named after the folder; return the exit status."""
-    folder, *names = sys.argv[1:] if arguments is None else arguments
+    """Write the tables of all nodes; return the exit status."""
+    (folder,) = sys.argv[1:] if arguments is None else arguments
     reference = Path(folder) / 'reference'
-    pages: dict[Path, type[DynamicsNode] | None] = {} if names else {reference / 'nodes.md': None}
-    for name, node_class in node_classes().items():
-        if not names or name in names:
-            pages[reference / 'nodes' / f'{name}.md'] = node_class
+    pages: dict[Path, type[DynamicsNode] | None] = {reference / 'nodes.md': None}
+    pages |= {reference / 'nodes' / f'{name}.md': node_class for name, node_class in node_classes().items()}
     for path, page_of in pages.items():
         path.write_text(filled(path.read_text(encoding='utf-8'), page_of), encoding='utf-8')
     return 0

@@ -14,11 +14,13 @@
 
 """What a node is made of while it is configured: subscriptions, publishers, services and timers, destroyed together.
 
+The documents that it starts from (`LatchedText`) are heard before, too.
 Parameters and topics that every node has, or every node that needs the robot or the dynamics description, stand here.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal
 
@@ -28,11 +30,15 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import Node
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from joint_dynamics.documents import read_text
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.nodes.framework.diagnostics import Diagnostics
+from joint_dynamics.nodes.framework.diagnostics import WARN, Diagnostics
+from joint_dynamics.nodes.framework.executor import LOOK_PERIOD
 from joint_dynamics.nodes.framework.tables import (
+    LATCHED,
     SENSOR,
     STATE,
     NodeParameters,
@@ -79,21 +85,9 @@ ROBOT_PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF or MDH table; empty: the topic `robot_description`'),
     row_of(JOINTS),
     row_of(MOUNTING),
-    ParameterRow(
-        'world_frame',
-        '',
-        'tf frame with z up; an empty `mounting` follows from its static transforms to the base (needs tf2_msgs and '
-        'tf_transformations)',
-    ),
-    ParameterRow('base_frame', '', 'tf frame of the base; empty: the first link of the URDF'),
 )
 ROBOT_TOPICS = (
     subscribes('robot_description', 'std_msgs/String', 'the URDF, latched; read when the node is configured'),
-    subscribes(
-        '/tf_static',
-        'tf2_msgs/TFMessage',
-        'with `world_frame`: orientation of the base; received by a node `<name>_tf` while configured',
-    ),
 )
 DESCRIPTION_PARAMETERS = (
     ParameterRow('description_file', '', 'dynamics description (YAML); empty: the topic `dynamics_description`'),
@@ -105,6 +99,62 @@ DESCRIPTION_TOPICS = (
         'the dynamics description (YAML), latched; read when the node is configured',
     ),
 )
+
+
+class LatchedText:
+    """The text of a document: from the file that `path()` names, else the last on a latched `std_msgs/String` topic.
+
+    `on_change` is called when another text comes over the topic than the one before (not for the first).
+    """
+
+    def __init__(self, node: Node, topic: str, path: Callable[[], str], on_change: Callable[[], None] | None = None):
+        self._node = node
+        self._topic = topic
+        self._path = path
+        self.on_change = on_change
+        self._last: str | None = None
+        self._subscription = node.create_subscription(String, topic, self._receive, LATCHED)
+
+    @property
+    def available(self) -> bool:
+        """Whether `text` would return (or fail) at once."""
+        return bool(self._path()) or self._last is not None
+
+    @property
+    def origin(self) -> str:
+        """Where the text comes from, for messages: the file or the topic."""
+        return self._path() or f'topic {self._subscription.topic_name}'
+
+    def text(self, timeout: float = 0.0) -> str:
+        """Return the document, waiting up to `timeout` s for a topic that has not delivered yet.
+
+        Raises
+        ------
+        JointDynamicsError
+            When the file cannot be read, or nothing was published.
+        """
+        path = self._path()
+        if path:
+            return read_text(path, f'{self._topic}: {path}')
+        # Called from inside a callback, where the node's own executor cannot deliver.
+        end = time.monotonic() + timeout
+        while self._last is None and time.monotonic() < end:
+            with self._subscription.handle:
+                taken = self._subscription.handle.take_message(String, False)
+            if taken is None:
+                time.sleep(LOOK_PERIOD)
+            else:
+                self._last = taken[0].data
+        if self._last is None:
+            raise JointDynamicsError(
+                f'{self._topic}: expected a document on {self._subscription.topic_name} or a file, found neither yet'
+            )
+        return self._last
+
+    def _receive(self, message: String) -> None:
+        before, self._last = self._last, message.data
+        if before is not None and before != message.data and self.on_change is not None:
+            self.on_change()
 
 
 class EntityNode(Node):
@@ -119,7 +169,7 @@ class EntityNode(Node):
     parameters : NodeParameters
         present values by name.
     streams
-        subscription -> whether it is prompt: those whose messages come by the hundred a second (`StreamExecutor`).
+        subscriptions whose messages come by the hundred a second (`StreamExecutor`).
     """
 
     TOPICS: ClassVar[tuple[TopicRow, ...]] = ()
@@ -132,7 +182,7 @@ class EntityNode(Node):
     def __init__(self, node_name: str, **options: Any):
         super().__init__(node_name, **options)
         self._owned: list[tuple[Callable, Any]] = []
-        self.streams: dict[Any, bool] = {}
+        self.streams: set[Any] = set()
         self._topic_names = {row.name for row in self.topic_rows()}
 
     @classmethod
@@ -155,7 +205,7 @@ class EntityNode(Node):
         row: str | None = None,
         raw: bool = False,
         events: SubscriptionEventCallbacks | None = None,
-        stream: bool | None = None,
+        stream: bool = False,
     ) -> Any:
         """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic.
 
@@ -166,8 +216,7 @@ class EntityNode(Node):
         events
             of its quality of service.
         stream
-            for messages that come by the hundred a second: whether each wakes the executor (prompt), or they are
-            looked at every few milliseconds. None: no stream.
+            whether messages come by the hundred a second, and are looked at every few milliseconds.
         """
         subscription = self._own(
             self.destroy_subscription,
@@ -180,8 +229,8 @@ class EntityNode(Node):
             raw=raw,
             event_callbacks=events,
         )
-        if stream is not None:
-            self.streams[subscription] = stream
+        if stream:
+            self.streams.add(subscription)
         return subscription
 
     def advertise(
@@ -277,3 +326,22 @@ class EntityNode(Node):
         entity = create(*arguments, **options)
         self._owned.append((destroy, entity))
         return entity
+
+
+def create_sources(node: EntityNode) -> dict[str, LatchedText]:
+    """Return the documents that a node takes: `robot`, `description`, where ROBOT and DESCRIPTION say so."""
+
+    def source(name: str, topic: str) -> LatchedText:
+        def changed() -> None:
+            node.diagnostics.set(
+                topic, WARN, 'changed since the node was configured: clean up and configure again to use it'
+            )
+
+        return LatchedText(node, topic, lambda: node.parameters[f'{name}_file'], changed)
+
+    sources = {}
+    if node.ROBOT:
+        sources['robot'] = source('robot', 'robot_description')
+    if node.DESCRIPTION != 'none':
+        sources['description'] = source('description', 'dynamics_description')
+    return sources

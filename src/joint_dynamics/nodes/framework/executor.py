@@ -16,9 +16,8 @@
 
 rclpy's own builds a set of all subscriptions, services and timers for every message, waits, runs one callback as a
 coroutine, and wakes itself to build the set again. That takes four times as long as taking the message.
-`StreamExecutor` takes the messages of **streams** directly, all that have come at each look, and looks at everything
-else fifty times a second. A `prompt` stream wakes it; others are looked at every few milliseconds. A node without
-messages waits for everything at once, as rclpy does.
+`StreamExecutor` looks at **streams** every five milliseconds and takes all messages that have come. It looks at
+everything else fifty times a second. A node without messages waits for everything at once, as rclpy does.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.executors import (
     ConditionReachedException,
     ExternalShutdownException,
@@ -35,10 +34,9 @@ from rclpy.executors import (
     SingleThreadedExecutor,
     TimeoutException,
 )
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rosgraph_msgs.msg import Clock
 
-STREAM_WAIT = 0.005  # s, longest wait of a message on a stream that is not prompt
+STREAM_WAIT = 0.005  # s between two looks at the streams
 LOOK_PERIOD = 0.02  # s between two looks at everything but streams, while streams flow
 FLOWING_TIME = 0.1  # s after the last message for which streams count as flowing
 MAX_IN_A_TURN = 64  # messages of one stream before the next one's turn, and callbacks of one look at everything else
@@ -50,18 +48,16 @@ def _never() -> bool:
 
 
 class StreamExecutor(SingleThreadedExecutor):
-    """See the module. The node defines its streams: `streams`, subscription -> whether it is prompt.
+    """See the module. A node names its streams: `streams`, a set of subscriptions.
 
     Everything runs in the thread that spins, one callback after the other.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._streams: dict[Any, bool] = {}
+        self._streams: list[Any] = []
         self._timers: list[Any] = []
-        self._prompt: list[Any] = []
         self._quick: list[Any] = []
-        self._wait_set: Any = None
         self._apart = False
         self._flowing_until = self._looks_at = 0.0
 
@@ -84,7 +80,7 @@ class StreamExecutor(SingleThreadedExecutor):
             self._collect()
             self._looks_at = time.monotonic() + LOOK_PERIOD
         else:
-            self._wait(self._looks_at - now)
+            self._pause(self._looks_at - now)
         self._drain()
 
     def _run_next(self, timeout: Any, condition: Callable[[], bool]) -> Any:
@@ -112,35 +108,19 @@ class StreamExecutor(SingleThreadedExecutor):
     def _collect(self) -> None:
         """Note the streams and timers of all nodes, those of the clock first: what follows is of the time it says."""
         nodes = self.get_nodes()
-        clocks = {each: True for node in nodes for each in node.subscriptions if each.msg_type is Clock}
-        streams = clocks | {each: prompt for node in nodes for each, prompt in getattr(node, 'streams', {}).items()}
-        timers = [timer for node in nodes for timer in node.timers]
-        prompt = [each for each, wakes in streams.items() if wakes]
-        quick = [timer for timer in timers if timer.timer_period_ns < QUICK_TIMER * 1e9]
-        if self._wait_set is None or (len(prompt), len(quick)) != (len(self._prompt), len(self._quick)):
-            self._wait_set = rclpy_implementation.WaitSet(len(prompt), 0, len(quick), 0, 0, 0, self._context.handle)
-        self._streams, self._timers, self._prompt, self._quick = streams, timers, prompt, quick
+        clocks = [each for node in nodes for each in node.subscriptions if each.msg_type is Clock]
+        self._streams = clocks + [each for node in nodes for each in getattr(node, 'streams', ())]
+        self._timers = [timer for node in nodes for timer in node.timers]
+        self._quick = [timer for timer in self._timers if timer.timer_period_ns < QUICK_TIMER * 1e9]
 
-    def _wait(self, seconds: float) -> None:
-        """Wait for a message of a prompt stream or a quick timer, at most so long, and not longer than STREAM_WAIT."""
-        if len(self._prompt) < len(self._streams):
-            seconds = min(seconds, STREAM_WAIT)
-        waiting = self._wait_set
+    def _pause(self, seconds: float) -> None:
+        """Wait until the next look at the streams or the next quick timer, at most so long."""
         try:
-            if not self._prompt:
-                # Nothing but time to wait for: that needs no wait set.
-                left = [timer.time_until_next_call() for timer in self._quick]
-                time.sleep(max(0.0, min([seconds, *(1e-9 * ns for ns in left if ns is not None)])))
-                return
-            waiting.clear_entities()
-            for stream in self._prompt:
-                waiting.add_subscription(stream.handle)
-            for timer in self._quick:
-                waiting.add_timer(timer.handle)
-        except (InvalidHandle, RCLError):
+            left = [timer.time_until_next_call() for timer in self._quick]
+        except InvalidHandle:
             self._looks_at = 0.0  # one has gone: look what there is
             return
-        waiting.wait(int(seconds * 1e9))
+        time.sleep(max(0.0, min([seconds, STREAM_WAIT, *(1e-9 * ns for ns in left if ns is not None)])))
 
     def _drain(self) -> None:
         """Take the messages of every stream, and call the timers that are due."""

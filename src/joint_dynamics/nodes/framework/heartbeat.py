@@ -22,7 +22,6 @@ says before that it is not at work any more, and its publisher goes.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -41,9 +40,6 @@ PERIOD = 0.1  # s of the wall between two beats; simulated time may stand still
 LEASE = Duration(seconds=1.0)
 HEARTBEAT = QoSProfile(depth=1, liveliness=LivelinessPolicy.MANUAL_BY_TOPIC, liveliness_lease_duration=LEASE)
 """Beats are assertions of a writer's liveliness; a listener may ask for this lease or a longer one."""
-# s: with another heart beating already when one is lost (a process started anew at once), the lost one counts as at
-# work if any was within this time.
-RECENT_WORK = 3.0
 BEAT_ROW = publishes(
     '~/heartbeat',
     'std_msgs/Bool',
@@ -85,8 +81,7 @@ class HeartbeatWatch:
     def __init__(self, node: DynamicsNode, source: str, on_lost: Callable[[str], None] | None = None):
         self._node, self._source, self._on_lost = node, source, on_lost
         self._condition = f'{source} heartbeat'
-        self._worked, self._worked_at = False, -RECENT_WORK
-        self.lost = False
+        self._worked = self.lost = False
         events = SubscriptionEventCallbacks(liveliness=self._changed)
         self._subscription = node.subscribe(Bool, f'{source}/heartbeat', self._take, HEARTBEAT, events=events)
 
@@ -94,8 +89,6 @@ class HeartbeatWatch:
         if not self._subscription.get_publisher_count():
             return  # it was on its way when its heart went
         self._worked = message.data
-        if message.data:
-            self._worked_at = time.monotonic()
         if self.lost:
             self.lost = False
             self._node.get_logger().info(f'the heartbeat of {self._source} is back')
@@ -107,8 +100,7 @@ class HeartbeatWatch:
             if not self.lost and event.alive_count == 0:
                 self._node.diagnostics.clear(self._condition)
             return
-        worked = self._worked if event.alive_count == 0 else time.monotonic() - self._worked_at < RECENT_WORK
-        self.lost = True
+        worked, self._worked, self.lost = self._worked, False, True
         nothing = f'nothing for {LEASE.nanoseconds * 1e-9:g} s'
         if worked:
             reason = (
@@ -119,6 +111,5 @@ class HeartbeatWatch:
             reason = f'the heartbeat of {self._source} is late: {nothing}; it last said that it is not at work'
             self._node.get_logger().warning(reason)
         self._node.diagnostics.set(self._condition, ERROR if worked else WARN, reason)
-        self._worked, self._worked_at = False, -RECENT_WORK
         if worked and self._on_lost is not None:
             self._on_lost(reason)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,10 +38,10 @@ from joint_dynamics.nodes.framework.entities import (
     ROBOT_PARAMETERS,
     SOURCE_PARAMETERS,
     EntityNode,
+    create_sources,
     service_parameters,
 )
-from joint_dynamics.nodes.framework.sources import create_sources, load_description, load_robot
-from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow
+from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow, refuse_gone
 from joint_dynamics.python_process import interruptible
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
 
 CONFIGURED = ('inactive', 'active', 'activating', 'deactivating')
+GONE = dict.fromkeys(('world_frame', 'base_frame'), 'state the rotation from base to world as `mounting`')
+"""Parameters of every node that are gone since 0.3.0, each with its remedy."""
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 FAULT = TransitionCallbackReturn.ERROR
@@ -67,6 +69,8 @@ class DynamicsNode(EntityNode):
     ----------
     NAME, PARAMETERS
         name, and parameters beside the rows of every node; TOPICS, ROBOT, DESCRIPTION: see `EntityNode`.
+    GONE
+        parameters that are gone since 0.3.0, each with its remedy.
     robot, description
         set before `configure` is called, where ROBOT and DESCRIPTION say so.
     sources
@@ -81,6 +85,7 @@ class DynamicsNode(EntityNode):
 
     NAME: ClassVar[str]
     PARAMETERS: ClassVar[tuple[ParameterRow, ...]] = ()
+    GONE: ClassVar[Mapping[str, str]] = {}
 
     robot: RobotModel
     description: DynamicsDescription | None
@@ -178,14 +183,19 @@ class DynamicsNode(EntityNode):
         """Load robot and description, then call the hook; a signal breaks it off."""
 
         def work() -> None:
+            refuse_gone(self.parameters.unknown(), {**GONE, **self.GONE})
             timeout = self.parameters['description_timeout'] if self.sources else 0.0
             if self.ROBOT:
-                self.robot = load_robot(self, self.sources['robot'], timeout)
+                joints, mounting = (self.parameters[name] or None for name in ('joints', 'mounting'))
+                text = self.parameters['robot_file'] or self.sources['robot'].text(timeout)
+                self.robot = RobotModel.load(text, joints=joints, mounting=mounting)
                 self.parameters.declare_joints(self.robot.joint_names)
             if self.DESCRIPTION == 'required' or (
                 self.DESCRIPTION == 'optional' and self.sources['description'].available
             ):
-                self.description = load_description(self.sources['description'], timeout)
+                from joint_dynamics.description import DynamicsDescription
+
+                self.description = DynamicsDescription.from_yaml(self.sources['description'].text(timeout))
                 if self.ROBOT:
                     self.description.check_robot(self.robot)
             self.configure()

@@ -20,7 +20,7 @@ docs/ follow from the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -214,6 +214,13 @@ class NodeParameters(ParameterValues):
         self._values.update(taken)
         if changed:
             self.on_change(changed)
+
+
+def refuse_gone(given: Iterable[str], gone: Mapping[str, str]) -> None:
+    """Raise JointDynamicsError for the first of the `given` names that is `gone` since 0.3.0 (name: remedy)."""
+    for name in given:
+        if reason := gone.get(name.partition('.')[0]):
+            raise JointDynamicsError(f'{name}: expected no such parameter since 0.3.0, found a value: {reason}')
 
 
 def documentation_table(rows: Iterable[ParameterRow]) -> str:

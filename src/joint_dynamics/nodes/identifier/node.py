@@ -35,20 +35,85 @@ from joint_dynamics.documents import section_of
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import LATCHED, STATE, STATUS
 from joint_dynamics.nodes.framework.worker import Worker
 from joint_dynamics.nodes.identifier.parameters import PARAMETERS, TOPICS
-from joint_dynamics.nodes.identifier.saving import Saving
 from joint_dynamics.nodes.identifier.worker import Job
 from joint_dynamics.nodes.interfaces.input_parameters import recording_mapping, recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.output_files import prepare_folder, write_atomically
-from joint_dynamics.recording import RecordingBuilder
+from joint_dynamics.recording import BagWriter, RecordingBuilder, new_recording
+from joint_dynamics.recording.inputs import KEYS
 
 HEARD_CHECK_EVERY = 20  # joint states
+
+
+class Saving:
+    """The recording that is written, at most one; a failure is an error in the diagnostics, under `recording`."""
+
+    def __init__(self, node: DynamicsNode):
+        self._node = node
+        self._writer: BagWriter | None = None
+        self._cut = ''
+        # Names of interfaces come once, before any recording, which cannot be read without them.
+        self._latched: dict[str, tuple[str, bytes]] = {}
+
+    def begin(self, folder: Path, after: int, now: int) -> int:
+        """Begin a recording at this time (ns); return its number, above `after` and all in the folder.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where it cannot be written.
+        """
+        number, self._writer = new_recording(folder, after)
+        self._cut = ''
+        self._node.diagnostics.clear('recording')
+        for topic, (kind, data) in self._latched.items():
+            self.write(topic, kind, data, now)
+        return number
+
+    def write(self, topic: str, kind: str, data: bytes, received: int) -> None:
+        """Write the bytes of a message of type `kind`, received at this time (ns), where anything is being written."""
+        if kind == KEYS:
+            self._latched[topic] = kind, data
+        if self._writer is not None:
+            try:
+                self._writer.write(topic, kind, received, data)
+            except JointDynamicsError as error:
+                self._fail(f'{error}; it continues in memory only')
+
+    def end(self) -> str:
+        """End the recording; return what to say of it."""
+        if self._writer is not None:
+            folder = self._writer.folder
+            try:
+                if not self._writer.file.is_file():
+                    raise JointDynamicsError(f'{folder}: expected the recording there, found it deleted meanwhile')
+                self._writer.close()
+            except JointDynamicsError as error:
+                self._fail(str(error))
+        if self._writer is None:
+            return f'; cut on disk: {self._cut}' * bool(self._cut)
+        self._writer = None
+        return f'; saved as {folder}'
+
+    def poll(self) -> None:
+        """Write messages that have waited long enough; to be called several times a second."""
+        if self._writer is not None:
+            try:
+                self._writer.flush_when_due()
+            except JointDynamicsError as error:
+                self._fail(f'{error}; it continues in memory only')
+
+    def _fail(self, line: str) -> None:
+        if self._writer is not None:
+            self._writer.abandon()
+            self._writer, self._cut = None, line
+        self._node.diagnostics.set('recording', ERROR, line)
+        self._node.get_logger().error(line)
 
 
 class IdentifierNode(DynamicsNode):
@@ -97,9 +162,8 @@ class IdentifierNode(DynamicsNode):
         self._is_loaded = False
         self.worker: Worker | None = None
         self._answer: Future | None = None
-        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write, prompt=False)
+        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write)
         self.subscribe(String, 'motion_status', self._take_motion_status, STATE)
-        HeartbeatWatch(self, 'excitation')
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self._status = ''

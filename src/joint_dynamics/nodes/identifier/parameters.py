@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
-from joint_dynamics.nodes.framework.heartbeat import listening_row
 from joint_dynamics.nodes.framework.tables import ParameterRow, at_once, publishes, service, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.recording import RecordingSettings
@@ -59,7 +58,6 @@ PARAMETERS = (
 )
 TOPICS = (
     *INPUT_TOPICS,
-    listening_row('excitation', 'a loss is reported in the diagnostics; a recording continues'),
     subscribes(
         'motion_status',
         'std_msgs/String',

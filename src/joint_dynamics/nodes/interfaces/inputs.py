@@ -24,10 +24,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rclpy.qos import ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
 from joint_dynamics.errors import JointDynamicsError, one_line
@@ -36,8 +35,7 @@ from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.nodes.interfaces.robot_states import OTHER_CLOCK
-from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
-from joint_dynamics.recording.joint_state_bytes import JointStateReader
+from joint_dynamics.recording.inputs import KEYS, TEMPERATURE, Input
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
 RECENT_TIME = 10.0
@@ -61,9 +59,6 @@ class InputSet:
         called with the topic after all samples of a message.
     on_bytes
         called first, with (full topic, type, bytes, received [ns]).
-    prompt
-        whether positions are read as soon as they come, or some milliseconds later, which costs less
-        (`StreamExecutor`).
     """
 
     def __init__(
@@ -74,7 +69,6 @@ class InputSet:
         on_message: Callable[[str, Any, int], None] | None = None,
         after: Callable[[str], None] | None = None,
         on_bytes: Callable[[str, str, bytes, int], None] | None = None,
-        prompt: bool = True,
     ):
         self.settings = settings
         self._node = node
@@ -113,17 +107,16 @@ class InputSet:
                 if name == KEYS:
                     self._limits[topic] = math.inf
                 read = self._reader(adapter, topic)
-                raw = on_bytes is not None or name == JOINT_STATE
-                if raw:
+                if on_bytes is not None:
                     read = self._bytes_reader(read, node.resolve_topic_name(topic), topic, kind, name)
-                self.checks.subscriptions[topic] = node.subscribe(
+                node.subscribe(
                     kind,
                     topic,
                     read,
                     LATCHED if name == KEYS else quality,
                     row=row,
-                    raw=raw,
-                    stream=prompt and 'q' in adapter.quantities,
+                    raw=on_bytes is not None,
+                    stream=True,
                 )
         node.every(0.1, self.report, steady=True)
 
@@ -153,7 +146,6 @@ class InputSet:
             reasons = [f'no message yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(
                 stale
             )
-            reasons += self.checks.unfit_publishers(silent)
             self._node.diagnostics.set(
                 'inputs', STALE, '; '.join(reasons), **{topic: f'{age:.1f} s' for topic, age in silent.items()}
             )
@@ -200,19 +192,16 @@ class InputSet:
         They are the ones that came: rclpy's own serialization appends some that other readers refuse.
         """
         clock, on_bytes = self._node.get_clock(), self._on_bytes
-        reader = JointStateReader() if name == JOINT_STATE else None
+        assert on_bytes is not None
 
         def take_bytes(data: bytes) -> None:
-            if on_bytes is not None:
-                on_bytes(full_name, name, data, clock.now().nanoseconds)
-            message = None if reader is None else reader.read(data)
-            if message is None:
-                try:
-                    message = deserialize_message(data, kind)
-                except RuntimeError as error:
-                    self._note_bad(topic, error)
-                    return
-            take(message)
+            on_bytes(full_name, name, data, clock.now().nanoseconds)
+            try:
+                message = deserialize_message(data, kind)
+            except RuntimeError as error:
+                self._note_bad(topic, error)
+            else:
+                take(message)
 
         return take_bytes
 
@@ -255,9 +244,6 @@ class InputChecks:
         self._first = math.inf
         self._stamps: dict[str, tuple[int, int]] = {}
         self._said: set[str] = set()
-        self.subscriptions: dict[str, Any] = {}
-        self._unfit: list[str] = []
-        self._checked_at = -math.inf
 
     def check(self, topic: str, message: Any, now: int) -> None:
         """Take one message, received at `now` ns of the node's clock."""
@@ -275,32 +261,6 @@ class InputChecks:
         if time.monotonic() - self._first < SETTLED:
             return []
         return [name for name in self._node.robot.joint_names if name in self._unnamed]
-
-    def unfit_publishers(self, topics: Iterable[str]) -> list[str]:
-        """Return what publishers of silent topics do that keeps them from being heard; looked for once a second."""
-        now = time.monotonic()
-        if now - self._checked_at > SETTLED:
-            self._checked_at = now
-            self._unfit = [line for topic in topics for line in self._unfit_of(topic)]
-        return self._unfit
-
-    def _unfit_of(self, topic: str) -> list[str]:
-        subscription = self.subscriptions[topic]
-        package = subscription.msg_type.__module__.partition('.')[0]
-        expected = f'{package}/msg/{subscription.msg_type.__name__}'
-        lines = []
-        for publisher in self._node.get_publishers_info_by_topic(subscription.topic_name):
-            if publisher.topic_type != expected:
-                lines.append(f'{topic}: expected {expected}, found {publisher.topic_type} of {publisher.node_name}')
-            elif (
-                subscription.qos_profile.reliability == ReliabilityPolicy.RELIABLE
-                and publisher.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
-            ):
-                lines.append(
-                    f'{topic}: expected a reliable publisher (reliable_inputs), found {publisher.node_name} to be best '
-                    'effort'
-                )
-        return lines
 
     def report(self) -> None:
         """Update the defects in the diagnostics."""

@@ -12,16 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages from arrays: stamps, durations and joint states, and those of a thousand times a second as their bytes.
-
-rclpy makes one Python object per number and copies each field by its name, which takes three times as long.
-The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1), as in `recording.joint_state_bytes`.
-"""
+"""Messages from arrays and arrays from messages: stamps, durations, joint states, trajectories."""
 
 from __future__ import annotations
 
 import importlib
-import struct
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,9 +31,6 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 MAX_POINTS = 50_000  # of a trajectory; a spline through them takes less than the timeout of joint states
-_LITTLE = b'\x00\x01\x00\x00'
-_LITTLE_STAMP = struct.Struct('<iI')
-_LITTLE_FLOAT = np.dtype('<f8')
 
 
 def message_class(name: str, form: str) -> type:
@@ -49,55 +42,6 @@ def message_class(name: str, form: str) -> type:
         raise JointDynamicsError(
             f'{form}: expected {name}, found {package} not installed (it comes with ROS 2 itself)'
         ) from None
-
-
-class JointStateWriter:
-    """Writes messages of the same joints, without a frame. joint_names: (n,)."""
-
-    def __init__(self, joint_names: Sequence[str]) -> None:
-        body = bytearray(_string(''))
-        body += bytes(-len(body) % 4) + struct.pack('<I', len(joint_names))
-        for name in joint_names:
-            body += bytes(-len(body) % 4) + _string(name)
-        # Counted from the stamp on, which is eight bytes long.
-        self._head = bytes(body + bytes(-len(body) % 4))
-        self._gaps: dict[tuple[int, ...], tuple[bytes, ...]] = {}
-
-    def write(
-        self,
-        nanoseconds: int,
-        position: FloatArray | None = None,
-        velocity: FloatArray | None = None,
-        effort: FloatArray | None = None,
-    ) -> bytes:
-        """Return the message of these arrays (n,) rad, rad/s, N·m or A, stamped in ns; None: left empty."""
-        values = [b'' if field is None else _bytes(field) for field in (position, velocity, effort)]
-        sizes = (len(values[0]), len(values[1]), len(values[2]))
-        gaps = self._gaps.get(sizes)
-        if gaps is None:
-            gaps = self._gaps[sizes] = self._counts(sizes)
-        sec, nanosec = divmod(nanoseconds, 1_000_000_000)
-        stamp = _LITTLE_STAMP.pack(sec, nanosec)
-        return b''.join((_LITTLE, stamp, self._head, gaps[0], values[0], gaps[1], values[1], gaps[2], values[2]))
-
-    def _counts(self, sizes: Sequence[int]) -> tuple[bytes, ...]:
-        at, gaps = len(self._head), []
-        for size in sizes:
-            gap = struct.pack('<I', size // 8)
-            if size:
-                gap += bytes(-(at + 4) % 8)
-            gaps.append(gap)
-            at += len(gap) + size
-        return tuple(gaps)
-
-
-def _bytes(values: FloatArray) -> bytes:
-    return np.asarray(values, _LITTLE_FLOAT).tobytes()
-
-
-def _string(text: str) -> bytes:
-    encoded = text.encode() + b'\x00'
-    return struct.pack('<I', len(encoded)) + encoded
 
 
 def stamp(nanoseconds: int) -> Time:
@@ -178,5 +122,6 @@ def joint_state(
     message.header.stamp = when
     for field, values in (('effort', effort), ('position', position), ('velocity', velocity)):
         if values is not None:
-            setattr(message, field, values.tolist())
+            # rclpy looks at each number of a list, and at none of an array.
+            setattr(message, field, array('d', np.asarray(values, float).tobytes()))
     return message

@@ -20,18 +20,14 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.diagnostics import ERROR, OK
 from joint_dynamics.nodes.interfaces.messages import seconds
-
-if TYPE_CHECKING:
-    from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
 REST = 0.2  # s without motion after which a robot counts as resting
 OTHER_CLOCK = 86400.0  # s, difference of a stamp from the own clock beyond which it is of another kind of clock
@@ -128,11 +124,6 @@ class RobotStates:
         return max((recent[-1].time for recent in self.recent.values() if recent), default=-math.inf)
 
     @property
-    def heard(self) -> float:
-        """When the newest sample was taken, s of listening time; -inf where there is none."""
-        return max((recent[-1].heard for recent in self.recent.values() if recent), default=-math.inf)
-
-    @property
     def stamped(self) -> bool:
         """Whether the samples carry stamps."""
         return all(recent and recent[-1].stamped for recent in self.recent.values())
@@ -184,31 +175,17 @@ class RobotStates:
             return None
         return self.q
 
-    @property
-    def other_clock(self) -> str:
-        """Which state is stamped by another kind of clock than the node's, and the remedy; empty: none is."""
-        now = self._clock()
-        for name, recent in self.recent.items():
-            if recent and abs(now - recent[-1].time) > OTHER_CLOCK:
-                return (
-                    f'{name} stamped {recent[-1].time:.3f} s, where that clock shows {now:.3f} s: set use_sim_time'
-                    ' alike for this node and for who publishes joint_states'
-                )
-        return ''
-
     def _check_stamps(self, timeout: float) -> None:
-        if self.other_clock:
-            raise JointDynamicsError(
-                f'start: expected joint states stamped by the clock of this node, found {self.other_clock}'
-            )
         now = self._clock()
         for name, recent in self.recent.items():
             age = now - recent[-1].time
             if not abs(age) <= timeout:
+                remedy = 'is the driver alive, and are the clocks of the machines the same?'
+                if abs(age) > OTHER_CLOCK:
+                    remedy = 'set use_sim_time alike for this node and for the publisher of joint_states'
                 raise JointDynamicsError(
                     f'start: expected joint states stamped within {timeout:g} s of now, found {name} stamped'
-                    f' {abs(age):.3g} s {"ago" if age > 0 else "ahead"}: is the driver alive, and are the clocks of the'
-                    ' machines the same?'
+                    f' {abs(age):.3g} s {"ago" if age > 0 else "ahead"}: {remedy}'
                 )
 
 
@@ -219,26 +196,3 @@ def _speed(recent: deque[JointStateSample]) -> float:
     if math.isfinite(newest.dq):
         return newest.dq
     return (newest.q - first.q) / (newest.time - first.time) if newest.time > first.time else math.nan
-
-
-CERTAIN = 50
-"""Looks, 20 ms apart, after which stamps of another clock are named: /clock may come later than the states."""
-
-
-class ClockCheck:
-    """Names another clock once, and takes it back when the stamps are the node's."""
-
-    def __init__(self, node: DynamicsNode, states: RobotStates):
-        self._node, self._states = node, states
-        self._foreign = 0
-
-    def check(self) -> None:
-        """Look at the newest stamps; to be called every 20 ms."""
-        line, named = self._states.other_clock, self._foreign >= CERTAIN
-        self._foreign = self._foreign + 1 if line else 0
-        if line and not named and self._foreign >= CERTAIN:
-            line = f'expected joint states stamped by the clock of this node, found {line}'
-            self._node.diagnostics.set('joint states', ERROR, line)
-            self._node.get_logger().error(line)
-        elif named and not line:
-            self._node.diagnostics.set('joint states', OK, 'arrive')

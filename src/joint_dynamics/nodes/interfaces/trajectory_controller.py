@@ -156,14 +156,13 @@ class TrajectoryOutput:
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
-DEACTIVATED = 'the controller is silent although joint states arrive: it was deactivated or unloaded'
+SILENT = (
+    'the controller is silent: it was deactivated or unloaded, or its manager is gone (ros2 control list_controllers)'
+)
 NOT_TAKEN = (
     'the controller did not take the motion: its topic is best effort and may lose long trajectories; set the '
     'output to action, or send fewer points'
 )
-MANAGER_GONE = 'joint states and the controller are silent: the controller manager is gone'
-
-
 STANDING_DISTANCE = 2e-3
 """Way [rad] of a joint below which the robot stands where it stood."""
 
@@ -274,19 +273,11 @@ class ControllerWatch:
         """
         return None if self._q is None or self.silent(timeout) else (self._time, self._q)
 
-    def complaint(self, sent: SentMotion, timeout: float, heard: float) -> str:
-        """Return DEACTIVATED, MANAGER_GONE or NOT_TAKEN of a controller that was sent a motion; empty: none of them.
+    def complaint(self, sent: SentMotion, timeout: float) -> str:
+        """Return SILENT or NOT_TAKEN of a controller that was sent a motion; empty: no complaint.
 
-        Parameters
-        ----------
-        timeout
-            silence that counts, s of listening.
-        heard
-            when the newest joint state came, s of listening: a controller that was deactivated leaves the broadcaster
-            behind; with the manager both end at once.
+        timeout: silence that counts, s of listening.
         """
         if self.silent(timeout):
-            if self._clock() - sent.began >= sent.duration:
-                return ''
-            return DEACTIVATED if heard - self._heard > 0.5 * timeout else MANAGER_GONE
+            return SILENT if self._clock() - sent.began < sent.duration else ''
         return NOT_TAKEN if sent.not_taken(self.reference(timeout)) else ''

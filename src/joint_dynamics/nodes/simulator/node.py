@@ -36,9 +36,8 @@ from joint_dynamics.nodes.framework.diagnostics import OK, WARN
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENSOR
-from joint_dynamics.nodes.interfaces.messages import JointStateWriter, stamp, temperature
-from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
-from joint_dynamics.nodes.simulator.plant import build_robot, plant_change, trajectory_points
+from joint_dynamics.nodes.interfaces.messages import joint_state, stamp, temperature
+from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS, build_robot, plant_change, trajectory_points
 from joint_dynamics.recording.inputs import stamp_of
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples
@@ -99,7 +98,6 @@ class SimulatorNode(DynamicsNode):
 
     def _advertise(self) -> None:
         names = self.simulated.joint_names
-        self._write = JointStateWriter(names).write
         self._joint_states, self._motor_states, self._true_states = (
             self.advertise(JointState, topic, RELIABLE_SENSOR)
             for topic in ('joint_states', 'motor_states', '~/true_states')
@@ -134,18 +132,18 @@ class SimulatorNode(DynamicsNode):
             self._take_trajectory,
             RELIABLE_SENSOR,
             row='<trajectory_controller>/joint_trajectory',
-            stream=False,
+            stream=True,
         )
-        self.subscribe(JointTrajectory, '~/joint_trajectory', self._take_trajectory, RELIABLE_SENSOR, stream=False)
+        self.subscribe(JointTrajectory, '~/joint_trajectory', self._take_trajectory, RELIABLE_SENSOR, stream=True)
         self.subscribe(
             Float64MultiArray,
             f'{self.parameters["effort_controller"]}/commands',
             self._take_efforts,
             SENSOR,
             row='<effort_controller>/commands',
-            stream=False,
+            stream=True,
         )
-        self.subscribe(JointState, 'joint_commands', self._take_joint_command, SENSOR, stream=False)
+        self.subscribe(JointState, 'joint_commands', self._take_joint_command, SENSOR, stream=True)
         for topic in self.parameters['follow_topics']:
             self.subscribe(
                 JointState,
@@ -249,32 +247,30 @@ class SimulatorNode(DynamicsNode):
             if tick % value['publish_every'] and tick % temperature_every and tick % clock_every:
                 continue
             # Computed from the tick count, because a sum of periods drifts.
-            nanoseconds = self._epoch + round(tick * 1e9 / rate)
+            now = stamp(self._epoch + round(tick * 1e9 / rate))
             if tick % value['publish_every'] == 0:
                 rows = [
-                    (self._joint_states, samples.q[k], samples.dq[k], efforts[value['effort']][k]),
+                    (self._joint_states, efforts[value['effort']][k], samples.q[k], samples.dq[k]),
                     (
                         self._motor_states,
+                        efforts[value['motor_effort']][k],
                         samples.theta[k] * ratio,
                         samples.dtheta[k] * ratio,
-                        efforts[value['motor_effort']][k],
                     ),
                 ]
                 if has_true_subscriber:
                     rows.append(
-                        (self._true_states, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k])
+                        (self._true_states, samples.transmission_torque[k], samples.true_q[k], samples.true_dq[k])
                     )
                 for publisher, *values in rows:
-                    # Published as bytes: building an rclpy message takes longer than a step of the plant.
-                    publisher.publish(self._write(nanoseconds, *values))
+                    publisher.publish(joint_state(now, samples.joint_names, *values))
             if tick % temperature_every == 0:
-                now = stamp(nanoseconds)
                 for publisher, joint, degrees in zip(
                     self._thermometers, samples.joint_names, samples.temperature[k], strict=True
                 ):
                     publisher.publish(temperature(now, joint, degrees))
             if self._clock_publisher is not None and tick % clock_every == 0:
-                self._clock_publisher.publish(Clock(clock=stamp(nanoseconds)))
+                self._clock_publisher.publish(Clock(clock=now))
             if tick % round(rate) == 0:
                 self._publish_truth()
 

@@ -12,7 +12,7 @@
     const cache = new Map();
     const array = entry => {
       const key = JSON.stringify(entry);
-      if (!cache.has(key)) cache.set(key, packing.decoded(entry, bytes));
+      if (!cache.has(key)) cache.set(key, page.decoded(entry, bytes));
       return cache.get(key);
     };
     const data = [array(panel.x)], series = [{}], bands = [], drawn = [];
@@ -72,34 +72,16 @@
     pen.restore();
   };
 
-  // Index of the sample that is nearest on the screen: a line that turns back has several at one abscissa.
-  const nearest = (plot, k, index) => {
-    const xs = plot.data[0], ys = plot.data[k], { left, top } = plot.cursor;
-    const reach = plot.posToVal(24, 'x') - plot.posToVal(0, 'x');
-    if (k === 0 || left < 0) return index;
-    let found = null, least = Infinity;
-    const look = at => {
-      if (!Number.isFinite(ys[at])) return;
-      const far = Math.hypot(plot.valToPos(xs[at], 'x') - left, plot.valToPos(ys[at], 'y') - top);
-      if (far < least) [least, found] = [far, at];
-    };
-    for (let at = index; at >= 0 && xs[index] - xs[at] < reach; at--) look(at);
-    for (let at = index + 1; at < xs.length && xs[at] - xs[index] < reach; at++) look(at);
-    return found;
-  };
-
   const build = async figure => {
     const { panels, x_label, linked, clock, columns } = JSON.parse(figure.querySelector('script.specification').textContent);
-    const source = figure.querySelector('script.arrays'), bytes = await packing.inflated(source.textContent);
+    const source = figure.querySelector('script.arrays'), bytes = await page.inflated(source.textContent);
     const plots = [], places = figure.querySelectorAll('.plot'), outputs = figure.querySelectorAll('output');
     const cells = [...figure.querySelectorAll('.cells > div')];
     let busy = false, quiet = false;
     // A signal that never changes lies in the middle of its panel.
-  const padded = (low, high) => {
-    if (low === null) return [null, null];
-    return low === high ? [low - 1, high + 1] : uPlot.rangeNum(low, high, 0.1, true);
-  };
-  const range = plot => [plot.scales.x.min, plot.scales.x.max];
+    const padded = (low, high) => (low === null ? [null, null]
+      : low === high ? [low - 1, high + 1] : uPlot.rangeNum(low, high, 0.1, true));
+    const range = plot => [plot.scales.x.min, plot.scales.x.max];
     const each = (plot, work) => {
       if (busy) return;
       busy = true;
@@ -146,8 +128,7 @@
         width: Math.max(SMALLEST, holder.clientWidth), height: panel.height + (panel.axis ? (labelled ? 44 : 28) : 8),
         legend: { show: false }, bands, series, padding: [9, 8, 0, 0], pxAlign: 0,
         cursor: { sync: linked ? { key: figure.id, scales: ['x', null] } : undefined,
-          drag: { x: true, y: !linked, uni: linked ? Infinity : 24 }, y: !linked, points: { size: 6 },
-          dataIdx: drawn.some(item => item.lines) ? nearest : undefined },
+          drag: { x: true, y: !linked, uni: linked ? Infinity : 24 }, y: !linked, points: { size: 6 } },
         scales: { x: { time: false }, y: { range: (_, low, high) => padded(low, high) } },
         axes: [bottom, { ...line, size: 52, gap: 3, space: 26 }],
         hooks: {

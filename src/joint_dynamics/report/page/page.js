@@ -1,32 +1,14 @@
 'use strict';
-// The switch between the system's colours, light and dark. Whoever draws listens for `themechange`.
+// Colours, numbers and arrays of the page. Whoever draws listens for `themechange`.
 const page = (() => {
-  const root = document.documentElement, button = document.getElementById('theme'), names = ['system', 'light', 'dark'];
+  const MISSING = -32768;
+  const root = document.documentElement;
   const probe = document.body.appendChild(document.createElement('i'));
   probe.hidden = true;
   const say = () => document.dispatchEvent(new Event('themechange'));
-  const choose = name => {
-    if (name === 'system') delete root.dataset.theme;
-    else root.dataset.theme = name;
-    say();
-  };
-  let chosen = 'system';
-  button.hidden = false;
-  button.addEventListener('click', () => {
-    chosen = names[(names.indexOf(chosen) + 1) % names.length];
-    button.textContent = `theme: ${chosen}`;
-    choose(chosen);
-  });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', say);
-  addEventListener('beforeprint', () => choose('light')); // paper is white
-  addEventListener('afterprint', () => choose(chosen));
-  // A long name in a table goes on after an underscore, not in the middle of a word.
-  for (const cell of document.querySelectorAll('th, td:first-child')) {
-    for (const text of [...cell.childNodes].filter(node => node.nodeType === Node.TEXT_NODE && node.length > 12)) {
-      const parts = text.data.split(/(?<=_)/);
-      text.replaceWith(...parts.flatMap((part, k) => k ? [document.createElement('wbr'), part] : [part]));
-    }
-  }
+  addEventListener('beforeprint', () => { root.dataset.theme = 'light'; say(); }); // paper is white
+  addEventListener('afterprint', () => { delete root.dataset.theme; say(); });
   return {
     colour: name => {
       probe.style.color = `var(--${name})`;
@@ -34,5 +16,24 @@ const page = (() => {
     },
     shown: value => (value === null || value === undefined || Number.isNaN(value)
       ? '–' : String(+value.toPrecision(4)).replace('-', '−')),
+    // These undo the packing of report/figure.py.
+    inflated: async text => {
+      const packed = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+      return new Uint8Array(await new Response(stream).arrayBuffer());
+    },
+    // An array with null where there is no value; typed where there is one everywhere.
+    decoded: ({ kind, n, at, start, step }, bytes) => {
+      if (kind === 'ramp') return Float64Array.from({ length: n }, (_, k) => start + step * k);
+      const found = new Float64Array(n);
+      let code = 0, missing = false;
+      for (let k = 0; k < n; k++) {
+        code = (code + bytes[at + k] + (bytes[at + n + k] << 8)) & 0xffff;
+        const signed = code > 32767 ? code - 65536 : code;
+        missing ||= signed === MISSING;
+        found[k] = signed === MISSING ? NaN : start + step * signed;
+      }
+      return missing ? Array.from(found, value => (Number.isNaN(value) ? null : value)) : found;
+    },
   };
 })();

@@ -13,8 +13,8 @@
 
   const build = async figure => {
     const specification = JSON.parse(figure.querySelector('script.specification').textContent);
-    const bytes = await packing.inflated(figure.querySelector('script.arrays').textContent);
-    const arrays = entries => entries.map(entry => packing.decoded(entry, bytes));
+    const bytes = await page.inflated(figure.querySelector('script.arrays').textContent);
+    const arrays = entries => entries.map(entry => page.decoded(entry, bytes));
     const poses = specification.poses.map(arrays), joints = arrays(specification.joints);
     const path = arrays(specification.path).map(values => [...values]);
     const { frames, step, start, clock, centre, reach } = specification;
@@ -144,11 +144,6 @@
     canvas.addEventListener('pointermove', event => {
       if (event.buttons) look(-0.01 * event.movementX, 0.01 * event.movementY);
     });
-    canvas.addEventListener('wheel', event => {
-      if (!event.ctrlKey && document.activeElement !== canvas) return; // the page scrolls
-      event.preventDefault();
-      look(0, 0, Math.exp(-0.001 * event.deltaY));
-    }, { passive: false });
     canvas.addEventListener('keydown', event => {
       const work = {
         ArrowLeft: () => look(0.1, 0), ArrowRight: () => look(-0.1, 0), ArrowUp: () => look(0, 0.1),

@@ -19,9 +19,10 @@ far, the loss of block k is
 
     ℓ_k(S) = ‖y_k − A_k χ̂_S‖².
 
-A law is tried in all joints with the physical sign of its coefficient at once. Its gain Σ_k ℓ_k(S) − ℓ_k(S + law) has
-to exceed `MIN_ERRORS` standard errors over the blocks and `MIN_SHARE` of the torque. The law with the largest gain is
-taken, in the joints where it lowers the loss. Then the others are tried beside it.
+Friction is of one kind in all joints of most arms: a law is tried in all joints with the physical sign of its
+coefficient at once. Its gain Σ_k ℓ_k(S) − ℓ_k(S + law) has to exceed `MIN_ERRORS` standard errors over the blocks and
+`MIN_SHARE` of the torque. The law with the largest gain is taken, in the joints where it lowers the loss. Then the
+others are tried beside it.
 
 Friction drifts with the gear's temperature, and a law of speed would explain the difference between a cold slow and a
 warm fast recording. The loss therefore has Coulomb and viscous friction of every part (a quarter of a recording) taken
@@ -30,28 +31,109 @@ out [fixed effects: Mundlak 1978].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from joint_dynamics.arm import Term
+from joint_dynamics.arm import Term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.recordings import wholes
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.candidate_terms import CandidateGroup
+from joint_dynamics.joint import REVERSAL
 
 BLOCKS = 10
-MIN_ERRORS = 2.0  # gain of a law of all joints, standard errors over the blocks
-MIN_ERRORS_SINGLE = 5.0  # of a law of one joint, which no other joint confirms
+MIN_ERRORS = 2.0  # gain of a law, standard errors over the blocks
 MIN_SHARE = 0.01  # torque that a law explains on held-out rows, rms, relative; less is a matter of the sensors
 RIDGE = 0.02  # share of a column's norm that has to be its own before it counts as much as the others
+FIRST_RIDGE = 0.1  # of all laws in the solution that weights of rows and load torque come from
 JITTER = 1e-10  # added to a unit diagonal, so that rounding leaves it positive
 MAX_ROWS = 6000  # samples; of more every so many are used
+STRIBECK_SPEED = 0.4  # rad/s; a narrower term is moulded to how the training data stop and start
+WARMING = 3.0  # K, rise of temperature within the recordings below which no law of temperature is tried
+SPEED_LAWS = {'square root of speed (F_T0)': 'F_T0', 'square of speed (F_V2)': 'F_V2', 'cube of speed (F_V3)': 'F_V3'}
+LOAD_LAWS = {'load, linear (F_Cl)': 'F_Cl', 'load, quadratic (F_C1)': 'F_C1'}
+WIDTHS = (REVERSAL, 3e-4, 1e-3, 3e-3)
+"""Widths [rad] over which Coulomb friction builds up after a reversal: of steps that data can tell, down to what a fast
+reversal passes within a sample."""
+
+
+@dataclass(frozen=True)
+class CandidateGroup:
+    """Terms that are selected together under one name.
+
+    kind: of each kind at most one group is selected.
+    """
+
+    name: str
+    terms: tuple[Term, ...]
+    kind: str = ''
+
+    @property
+    def slow(self) -> bool:
+        """Whether it is of temperature, which hardly changes within a recording."""
+        return any('temperature' in term.needs for term in self.terms)
+
+    @property
+    def positive(self) -> bool:
+        """Whether its coefficients are positive: slow friction and loaded friction are the larger ones."""
+        kinds = {term.document.get('friction', term.kind) for term in self.terms}
+        return kinds <= {'stribeck', 'hysteresis', 'F_Cl', 'F_C1'}
+
+
+def menu(
+    joints: Sequence[str], temperature: FloatArray | None, given: Sequence[Term] = (), lifts: Sequence[str] = ()
+) -> list[CandidateGroup]:
+    """Return the candidates; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured.
+
+    given: terms that were asked for; a joint has one width of hysteresis. lifts: joints whose load is the same in every
+    posture: friction that rises with it is Coulomb friction.
+    """
+    wide = {term.joint for term in given if term.width is not None}
+    sharp, loaded = (tuple(joint for joint in joints if joint not in without) for without in (wide, lifts))
+
+    def law(name: str, joints: Sequence[str], make: Callable[[str], Term], kind: str = '') -> CandidateGroup:
+        return CandidateGroup(name, tuple(map(make, joints)), kind)
+
+    groups = [law(text, joints, partial(friction_term, name=name), 'speed') for text, name in SPEED_LAWS.items()]
+    stribeck = partial(stribeck_term, V_S=STRIBECK_SPEED)
+    groups.append(law(f'Stribeck at {STRIBECK_SPEED:g} rad/s (F_S)', joints, stribeck))
+    groups += [law(text, loaded, partial(friction_term, name=name)) for text, name in LOAD_LAWS.items()]
+    groups += [
+        law(f'hysteresis of {width:g} rad (Maxwell-slip)', sharp, partial(hysteresis_term, width=width), 'hysteresis')
+        for width in WIDTHS
+    ]
+    if temperature is not None and (temperature[:, 1] - temperature[:, 0]).max() > WARMING:
+        middle = np.round(np.clip(temperature.mean(axis=1), 10.0, 70.0), 1)
+        for name in ('F_T1', 'F_T2'):
+            terms = [friction_term(joint, name, float(T_0)) for joint, T_0 in zip(joints, middle, strict=True)]
+            groups.append(CandidateGroup(f'temperature ({name})', tuple(terms)))
+    return [group for group in groups if group.terms]
+
+
+def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
+    """Return lowest and highest temperature per joint (n, 2) [°C], None where a recording lacks it."""
+    measured = [observation.temperature for observation in observations if observation.temperature is not None]
+    if len(measured) < len(observations):
+        return None
+    whole = np.concatenate(measured)
+    return np.stack([whole.min(axis=0), whole.max(axis=0)], axis=1)
+
+
+def first_terms(candidates: Sequence[CandidateGroup]) -> list[Term]:
+    """Return one law of each kind for all joints, held back.
+
+    Weights and load torque of a model without further friction are biased by the missing laws, and would favour terms
+    that compensate for them.
+    """
+    first = {group.kind or group.name: group for group in reversed(candidates) if not group.slow}
+    return [replace(term, ridge=FIRST_RIDGE, selected=True) for group in first.values() for term in group.terms]
 
 
 @dataclass(frozen=True)
@@ -78,15 +160,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen terms, in the order of choice.
-
-    loss_before, loss_after: held-out loss without any law and with the chosen ones, per row.
-    """
+    """The chosen terms, in the order of choice."""
 
     terms: list[Term] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    loss_before: float = 0.0
-    loss_after: float = 0.0
 
     def summary(self, joint_names: Sequence[str], used: Sequence[Term]) -> dict[str, Any]:
         """Return the entry `selection` of summary.json; used: the terms of the solution."""
@@ -101,7 +178,6 @@ class Selection:
                 }
                 for step in self.steps
             ],
-            'held_out_loss': {'without': self.loss_before, 'with': self.loss_after},
             'impossible': [name for term in self.terms for name in term.names if name not in kept],
         }
 
@@ -130,7 +206,7 @@ class Folds:
         products, total = products / np.outer(scale, scale), total / np.outer(scale, scale)
         within = _products(_without_own_friction(rows, parts, friction), block) / np.outer(scale, scale)
         size = len(total) - base
-        self.rows, self.torque = rows.shape[0] * rows.shape[2], float(scale[-1] ** 2)
+        self.torque = float(scale[-1] ** 2)
         self._training = np.empty((BLOCKS, size, size))
         self._held_out = {True: np.empty_like(self._training), False: np.empty_like(self._training)}
         for k in range(BLOCKS):
@@ -205,7 +281,6 @@ def choose(
         steps.append(Step(name, gain / start, errors, joints))
         kind = open_groups[name].kind
         open_groups = {k: group for k, group in open_groups.items() if k != name and not (kind and group.kind == kind)}
-    end = float(folds.losses(_flat(chosen))[0].sum())
     links = problem.model.link_names
     terms = [
         replace(term, ridge=RIDGE, selected=True)
@@ -213,7 +288,7 @@ def choose(
         for term in group.terms
         if links.index(term.joint) in chosen.get(group.name, {})
     ]
-    return Selection(terms, steps, *(loss * folds.torque / folds.rows for loss in (start, end)))
+    return Selection(terms, steps)
 
 
 def _tried(
@@ -227,7 +302,8 @@ def _tried(
         if all(own.get(j, 1.0) > 0.0 for j in law):
             break
         law = {j: columns for j, columns in law.items() if own[j] > 0.0}
-    if not law or not _pays(before - after, MIN_ERRORS_SINGLE if group.single else MIN_ERRORS):
+    gain = before - after
+    if not law or not gain.sum() > max(MIN_ERRORS * _error(gain), MIN_SHARE**2):
         return None
     for j in list(law) if len(law) > 1 else ():
         rest = {k: columns for k, columns in law.items() if k != j}
@@ -236,10 +312,6 @@ def _tried(
             law, after = rest, without
     gain = before - after
     return float(gain.sum()), float(gain.sum() / _error(gain)), name, tuple(law)
-
-
-def _pays(gain: FloatArray, errors: float) -> bool:
-    return bool(gain.sum() > max(errors * _error(gain), MIN_SHARE**2))
 
 
 def _error(blocks: FloatArray) -> float:
