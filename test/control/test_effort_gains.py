@@ -37,7 +37,7 @@ from joint_dynamics.control.elastic_loop import (
 from joint_dynamics.description import DynamicsDescription, next_command
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, TorsionalStiffness
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
 from joint_dynamics.simulation import FlexibleJointRobot, ur5e_urdf
 
 PERIOD = 0.002
@@ -234,6 +234,17 @@ def test_flexible_joints_at_their_softest_and_stiffest(make_arm):
     assert elastic_joints(scaled)[0].viscous.tolist() == [1.5, 0.0, 0.5, 0.0, 0.5, 0.5]
     with pytest.raises(JointDynamicsError, match='rotor inertia'):
         elastic_joints(replace(arm, rotor_inertia=np.zeros(6)))
+
+
+def test_a_link_inertia_below_zero_is_replaced_by_the_robot_file(robot, flexible):
+    """Behind a large rotor the inertia of the last link is hardly identifiable; the sum with the rotor's is right."""
+    values = StandardParameters(robot.parameters.copy(), robot.n)
+    values.links[-1, INERTIAL.index('ZZ')] = -1e-3
+    identified = Arm(robot, values.values, rotor_inertia=ROTORS, stiffness=flexible.stiffness)
+    found = effort_gains(identified, PERIOD, joints=elastic_joints(identified))
+    expected = effort_gains(flexible, PERIOD, joints=elastic_joints(flexible))
+    np.testing.assert_allclose(found.p, expected.p, rtol=0.02)
+    np.testing.assert_allclose(found.d, expected.d, rtol=0.02)
 
 
 def test_joints_without_any_damping_are_refused(flexible):

@@ -20,6 +20,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -225,10 +226,13 @@ def test_a_wrong_value_at_the_start_is_refused(ros):
 
 
 def test_a_gone_parameter_is_named_with_its_remedy(ros, robot_file):
-    node = ros.node(Example, robot_file=robot_file, world_frame='world')
+    class Renewed(Example):
+        GONE: ClassVar = {'volume': 'state `mass`'}
+
+    node = ros.node(Renewed, robot_file=robot_file, volume=3.0)
     assert not ros.transition('/example', 'configure')
     state = node.diagnostics.message('state')
-    assert 'world_frame' in state and 'mounting' in state
+    assert 'volume' in state and 'mass' in state
 
 
 def test_descriptors_carry_unit_and_range(ros):

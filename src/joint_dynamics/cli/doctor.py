@@ -56,6 +56,8 @@ MODULES = (
     ('trajectory_msgs', 'trajectory_msgs', 'the nodes', False),
     ('diagnostic_msgs', 'diagnostic_msgs', 'the nodes', False),
     ('control_msgs', 'control_msgs', 'broadcaster topics, action of the trajectory controller', False),
+    ('tf2_msgs', 'tf2_msgs', 'mounting from tf', False),
+    ('tf_transformations', 'tf_transformations', 'mounting from tf', False),
     ('launch', 'launch', 'launch files', False),
     ('launch_ros', 'launch_ros', 'launch files', False),
     ('launch_pytest', 'launch_pytest', 'launch tests', False),

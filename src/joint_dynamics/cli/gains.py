@@ -73,7 +73,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from joint_dynamics.arm import Arm
     from joint_dynamics.cli.common import load_config, load_robot
     from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
-    from joint_dynamics.control.elastic_loop import delay_margin, elastic_joints, law_gains
+    from joint_dynamics.control.elastic_loop import delay_margin, elastic_joints, law_gains, link_bodies
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
 
@@ -85,6 +85,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     for line in () if description is None else description.doubtful_joints(arm.joint_names):
         terminal.problem(f'warning: {line}')
     joints, period, law = elastic_joints(arm), 1.0 / args.rate, None
+    if joints and link_bodies(arm) is not arm.rigid:
+        terminal.problem(
+            'note: the described inertia of the links is not positive in every posture: that of --robot is used'
+        )
     if args.plugin:
         own = law_gains(arm, period, joints, args.delay)
         margin = 1e3 * delay_margin(own['kp'], own['kd'])

@@ -34,7 +34,7 @@ import numpy as np
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.elastic_loop import POSTURES as FLEXIBLE_POSTURES
-from joint_dynamics.control.elastic_loop import ElasticJoints, largest_share, mass_matrices, periods_late
+from joint_dynamics.control.elastic_loop import ElasticJoints, largest_share, link_bodies, mass_matrices, periods_late
 
 POSTURES = 1024  # postures of the inertias, spread evenly over the joints' ranges (one turn at most)
 RATIO = 0.4  # largest d T / I of a joint, relative to the bound for a torque that late
@@ -105,7 +105,8 @@ def effort_gains(arm: Arm, period: float, *, joints: Sequence[ElasticJoints] = (
     fastest = np.linalg.eigvals(period * inverses * d).real.max()
     d = d * min(1.0, LARGEST * bound / fastest)
     damping = FLEXIBLE_DAMPING if joints else RIGID_DAMPING
-    loops = [joint.sampled(mass, period) for joint in joints for mass in links[:FLEXIBLE_POSTURES]]
+    bodies = link_bodies(arm) if joints else arm.rigid
+    loops = [joint.sampled(bodies.mass_matrix(q), period) for joint in joints for q in postures[:FLEXIBLE_POSTURES]]
 
     def is_stable(share: float) -> bool:
         own = share * d

@@ -36,6 +36,7 @@ from scipy.stats import qmc
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.chain import RigidBody
 
 JOINT_DAMPING = 0.02  # damping ratio of a joint without a described one, rotor and link free: low for a gear
 LOADS = 33  # torques from none to the joint's limit, for the slope of a described stiffness
@@ -108,6 +109,15 @@ class SampledArm:
         return all(self.radius(p, d, periods) < 1.0 for periods in delays)
 
 
+def link_bodies(arm: Arm) -> RigidBody:
+    """Return the links of a flexible arm: those of the robot file where the described ones are not positive.
+
+    Behind a large rotor the inertia of a small link is hardly identifiable, and its estimate may be below 0.
+    """
+    links = np.array([arm.rigid.mass_matrix(q) for q in _postures(arm, POSTURES)])
+    return arm.rigid if np.linalg.eigvalsh(links).min() > 0 else Arm(arm.robot).rigid
+
+
 def elastic_joints(arm: Arm) -> tuple[ElasticJoints, ...]:
     """Return the joints of an arm at their softest and at their stiffest; empty where no stiffness is described.
 
@@ -130,7 +140,7 @@ def elastic_joints(arm: Arm) -> tuple[ElasticJoints, ...]:
             'gains: expected stiffness and rotor inertia above 0 for every flexible joint, found'
             f' {springs.min(axis=0).tolist()} N·m/rad and {np.diag(rotors).tolist()} kg·m²'
         )
-    inertia = np.diag(arm.rigid.mass_matrix(np.zeros(arm.n)))
+    inertia = np.diag(link_bodies(arm).mass_matrix(np.zeros(arm.n)))
     reduced = 1.0 / (1.0 / inertia + 1.0 / np.diag(rotors))
     slope = 0.0 if arm.friction is None else arm.friction_scale[:, 0] * arm.friction.parameters['F_V1']
     viscous = np.where(arm.friction_described, np.maximum(slope, 0.0), 0.0)
@@ -166,8 +176,7 @@ def mass_matrices(arm: Arm, count: int) -> tuple[FloatArray, FloatArray, FloatAr
     JointDynamicsError
         For an inertia matrix that is not positive definite.
     """
-    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (arm.robot.limits.lower, arm.robot.limits.upper))
-    postures = low + qmc.Halton(arm.n, seed=0).random(count) * (high - low)
+    postures = _postures(arm, count)
     links, rotors = np.array([arm.rigid.mass_matrix(q) for q in postures]), arm.rotor_torque(np.eye(arm.n))
     if not np.linalg.eigvalsh(links + rotors).min() > 0:
         raise JointDynamicsError(
@@ -175,6 +184,11 @@ def mass_matrices(arm: Arm, count: int) -> tuple[FloatArray, FloatArray, FloatAr
             ' or identify with physical consistency (docs/explanation/robust_and_physical.md)'
         )
     return postures, links, rotors
+
+
+def _postures(arm: Arm, count: int) -> FloatArray:
+    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (arm.robot.limits.lower, arm.robot.limits.upper))
+    return low + qmc.Halton(arm.n, seed=0).random(count) * (high - low)
 
 
 def largest_share(is_stable: Callable[[float], bool]) -> float:
@@ -230,7 +244,8 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     """
     least, most = periods_late(period, delay)
     late = range(least, DELAY_MARGIN * max(1, most) + 1)
-    _, links, rotors = mass_matrices(arm, POSTURES if joints else 1)
+    postures, _, rotors = mass_matrices(arm, POSTURES if joints else 1)
+    links = [link_bodies(arm).mass_matrix(q) for q in postures] if joints else []
     loops = [(joint.sampled(link, period), link + rotors) for joint in joints for link in links]
 
     def gains(share: float) -> tuple[float, float]:

@@ -85,9 +85,21 @@ ROBOT_PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF or MDH table; empty: the topic `robot_description`'),
     row_of(JOINTS),
     row_of(MOUNTING),
+    ParameterRow(
+        'world_frame',
+        '',
+        'tf frame with z up: gives the mounting, where that is empty, by the static transforms between this and the '
+        'base (needs tf2_msgs and tf_transformations)',
+    ),
+    ParameterRow('base_frame', '', 'tf frame of the base; empty: the first link of the URDF'),
 )
 ROBOT_TOPICS = (
     subscribes('robot_description', 'std_msgs/String', 'the URDF, latched; read when the node is configured'),
+    subscribes(
+        '/tf_static',
+        'tf2_msgs/TFMessage',
+        'with `world_frame`: how the base stands; heard by a node `<name>_tf` while the node is configured',
+    ),
 )
 DESCRIPTION_PARAMETERS = (
     ParameterRow('description_file', '', 'dynamics description (YAML); empty: the topic `dynamics_description`'),

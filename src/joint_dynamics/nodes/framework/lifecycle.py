@@ -41,6 +41,7 @@ from joint_dynamics.nodes.framework.entities import (
     create_sources,
     service_parameters,
 )
+from joint_dynamics.nodes.framework.mounting import mounting_from_tf
 from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow, refuse_gone
 from joint_dynamics.python_process import interruptible
 from joint_dynamics.robot import RobotModel
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
 
 CONFIGURED = ('inactive', 'active', 'activating', 'deactivating')
-GONE = dict.fromkeys(('world_frame', 'base_frame'), 'state the rotation from base to world as `mounting`')
-"""Parameters of every node that are gone since 0.3.0, each with its remedy."""
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 FAULT = TransitionCallbackReturn.ERROR
@@ -177,18 +176,25 @@ class DynamicsNode(EntityNode):
         super().destroy_node()
         end_state_machine(self)
 
+    def _load_robot(self, timeout: float) -> RobotModel:
+        text = self.parameters['robot_file'] or self.sources['robot'].text(timeout)
+        joints, mounting, world = (self.parameters[name] or None for name in ('joints', 'mounting', 'world_frame'))
+        robot = RobotModel.load(text, joints=joints, mounting=mounting)
+        if mounting is not None or world is None:
+            return robot
+        base = self.parameters['base_frame'] or robot.pinocchio.frames[1].name
+        return RobotModel.load(text, joints=joints, mounting=mounting_from_tf(self, world, base, timeout))
+
     # Transitions, called by rclpy.
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load robot and description, then call the hook; a signal breaks it off."""
 
         def work() -> None:
-            refuse_gone(self.parameters.unknown(), {**GONE, **self.GONE})
+            refuse_gone(self.parameters.unknown(), self.GONE)
             timeout = self.parameters['description_timeout'] if self.sources else 0.0
             if self.ROBOT:
-                joints, mounting = (self.parameters[name] or None for name in ('joints', 'mounting'))
-                text = self.parameters['robot_file'] or self.sources['robot'].text(timeout)
-                self.robot = RobotModel.load(text, joints=joints, mounting=mounting)
+                self.robot = self._load_robot(timeout)
                 self.parameters.declare_joints(self.robot.joint_names)
             if self.DESCRIPTION == 'required' or (
                 self.DESCRIPTION == 'optional' and self.sources['description'].available
