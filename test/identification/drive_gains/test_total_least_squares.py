@@ -162,24 +162,27 @@ def solution_of(blocks):
     return triangles, mixed(triangles, lambda: blocks, np.zeros(N + B), start)
 
 
+def written_deviations(J, rho, motor, rest, scale, m):
+    """√(Σ ρ²/(rows − unknowns)) of the moving rows of motor m; √(Σ (s ρ)²/Σ s²) of its rests, not less."""
+    moving, still = (motor == m) & ~rest, (motor == m) & rest
+    used = np.count_nonzero(np.abs(J[moving]).max(axis=0))
+    sigma = np.sqrt(np.sum(rho[moving] ** 2) / (moving.sum() - used))
+    stays = np.sum(scale[still] ** 2)
+    return sigma, max(np.sqrt(np.sum((rho * scale)[still] ** 2) / stays), sigma) if stays else sigma
+
+
 def test_the_mixed_solution_is_the_regression_of_the_currents(system):
     blocks, z, _, _ = system
     triangles, found = solution_of(blocks)
     J, rho, motor, rest, scale = gauss_newton(blocks, found.x)
     sigma, rest_sigma = deviations(linearised(triangles, found.x), found.x)
     for m in range(N):
-        moving = (motor == m) & ~rest
-        used = np.count_nonzero(np.abs(J[moving]).max(axis=0))
-        assert sigma[m] == pytest.approx(np.sqrt(np.sum(rho[moving] ** 2) / (moving.sum() - used)), rel=1e-6)
+        moving, at_rest = written_deviations(J, rho, motor, rest, scale, m)
+        assert sigma[m] == pytest.approx(moving, rel=1e-6)
         assert sigma[m] == pytest.approx(NOISE[m], rel=0.15)
-        if rest.any():
-            still = (motor == m) & rest
-            stays = np.sum(scale[still] ** 2)
-            alone = np.sqrt(np.sum((rho * scale)[still] ** 2) / stays)
-            assert rest_sigma[m] == pytest.approx(max(alone, sigma[m]), rel=1e-6)
-    if not rest.any():
-        assert rest_sigma is None
-        rest_sigma = sigma
+        assert (rest_sigma is not None) == rest.any()
+        assert rest_sigma is None or rest_sigma[m] == pytest.approx(at_rest, rel=1e-6)
+    rest_sigma = sigma if rest_sigma is None else rest_sigma
     weight = scale / np.where(rest, rest_sigma[motor], sigma[motor])
     A, r = J * weight[:, None], rho * weight
     step = np.linalg.lstsq(A, r, rcond=None)[0]
