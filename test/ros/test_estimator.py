@@ -305,6 +305,20 @@ def test_a_joint_that_the_description_doubts_is_warned_of_once(ros, arm, tmp_pat
     assert poor in line and weak['help'] in line and good not in line
 
 
+def has_heard(watched, arm, found):
+    """Whether all that is published has come, and is what the session holds now."""
+    return set(watched.values) == set(found) and all(
+        list(watched.values[name]) == list(arm.robot.joint_names)
+        and np.array_equal(list(watched.values[name].values()), value, equal_nan=True)
+        and (
+            not watched.deviations[name]
+            if deviation is None
+            else np.array_equal(list(watched.deviations[name].values()), deviation, equal_nan=True)
+        )
+        for name, (value, deviation) in found.items()
+    )
+
+
 def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     """The values of the session, by joint name; `watch` hears the same, and its command prints it."""
     node, publisher = start(sample_rate=RATE, parameter_rate=50.0)
@@ -313,22 +327,7 @@ def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     here = node.session
     found = {name: (item.value, item.deviation) for name, item in estimates(here).items()}
     assert {'friction_scale', 'viscous_change', 'stiffness', 'temperature', 'contact', 'health'} <= set(found)
-
-    def heard():
-        """Whether all that is published has come, and is what the session holds now."""
-        values = listener.watched.values
-        return set(values) == set(found) and all(
-            list(values[name]) == list(arm.robot.joint_names)
-            and np.array_equal(list(values[name].values()), value, equal_nan=True)
-            and (
-                not listener.watched.deviations[name]
-                if deviation is None
-                else np.array_equal(list(listener.watched.deviations[name].values()), deviation, equal_nan=True)
-            )
-            for name, (value, deviation) in found.items()
-        )
-
-    ros.until(heard, what='estimates')
+    ros.until(lambda: has_heard(listener.watched, arm, found), what='estimates')
     ros.until(lambda: 'samples' in listener.watched.statuses, what='diagnostics')
     assert listener.watched.torques.keys() == {'joint', 'external'}
     assert listener.age < ros.PATIENCE
