@@ -84,7 +84,7 @@ def test_points_that_cannot_be_followed_are_refused(follower, points, expected):
 
 
 def test_without_a_position_there_is_no_start(follower):
-    with pytest.raises(JointDynamicsError, match='where the robot is'):
+    with pytest.raises(JointDynamicsError, match='position'):
         follower.plan(Points(NAMES, [1.0], [[1.0, 1.0]]), 0.0, np.array([np.nan, 0.0]))
 
 

@@ -252,7 +252,8 @@ def test_diagnostics_and_recovery_over_dds(ros, conditions, arm, start):
     names = arm.robot.joint_names
     publisher.play(300, 600, names=names[:5])
     until_said(f'q of {names[5]}', DiagnosticStatus.ERROR)
-    publisher.play(600, 900)
+    # Half a second until the sources are found anew, then the filters fill.
+    publisher.play(600, 1100)
     until_said('aligned', DiagnosticStatus.OK)
     # A bag that loops. The last message may still be of the time before it.
     publisher.play(0, 300)

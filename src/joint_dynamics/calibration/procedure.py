@@ -229,12 +229,15 @@ def _hand_over(folder: CalibrationFolder, terminal: Terminal) -> None:
     lines = [f'ros2 launch joint_dynamics {file}.launch.py {shlex.join(arguments)}']
     words = ['gains', '--robot', 'robot.urdf', '--config', 'config.yaml', '--description', 'dynamics.yaml']
     words += ['--rate', f'{controller_rate(folder.steps["look"]["rate"]):.0f}', '--plugin']
-    words += ['--out', str(folder.path / 'controllers.yaml'), '--json', GAINS]
+    controllers = str(folder.path / 'controllers.yaml')
+    words += ['--out', controllers, '--json', GAINS]
     # A robot without stiffness of every joint gets no gains; its description is good all the same.
     if folder.command(*words, accepted=(0, 2)) == 0:
         manager = f' -c {root(settings)}/controller_manager' if root(settings) else ''
-        spawners = [line for line in folder.document(GAINS)['lines'] if ' spawner ' in line]
-        lines += [line.partition(': ')[2] + manager for line in spawners]
+        spawner = f'ros2 run controller_manager spawner --param-file {shlex.quote(controllers)}'
+        chain = 'feedforward_controller feedforward_trajectory_controller'
+        lines.append(f'{spawner} --inactive {CalibrationSettings.controller}{manager}')
+        lines.append(f'{spawner} --activate-as-group {chain}{manager}')
     terminal.say(str(description), label='description: ')
     terminal.say(str(folder.path / 'identified' / 'report.html'), label='report: ')
     for line in lines:
