@@ -194,12 +194,16 @@ def test_estimates_over_dds_are_those_in_process(ros, arm, start):
     assert np.linalg.eigvalsh(blocks / np.sqrt(np.einsum('jaa,jbb->jab', blocks, blocks))).min() > 0
 
 
-def test_save_restart_and_reset(ros, arm, start, tmp_path):
-    node, publisher = start()
-    descriptions = ros.listen(String, 'estimator/dynamics_description', LATCHED)
+def test_a_save_without_samples_is_refused(ros, start):
+    start()
     refused = ros.trigger('estimator/save')
     assert not refused.success
     assert 'samples' in refused.message
+
+
+def test_a_save_writes_and_publishes_the_estimates(ros, start, tmp_path):
+    node, publisher = start()
+    descriptions = ros.listen(String, 'estimator/dynamics_description', LATCHED)
     publisher.play(0, 3000)
     assert given(node) == 3000
     answer = ros.trigger('estimator/save')
@@ -217,16 +221,17 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
         ),
         what='description',
     )
-    # Shutting down writes the values learnt since; the next one goes on from there, and a reset goes back to the
-    # description.
-    path.unlink()
-    publisher.play(3000, 3200)
+
+
+def test_a_restart_resumes_and_a_reset_goes_back(ros, start, tmp_path):
+    node, publisher = start()
+    path = tmp_path / 'out' / 'dynamics.yaml'
+    publisher.play(0, 3000)
     alpha = node.session.estimator.friction.parameters.copy()
     assert ros.transition('estimator', 'deactivate')
     assert path.exists()
-    assert ros.transition('estimator', 'cleanup')
-    assert ros.transition('estimator', 'configure')
-    assert ros.transition('estimator', 'activate')
+    for verb in ('cleanup', 'configure', 'activate'):
+        assert ros.transition('estimator', verb)
     assert 'saved estimates' in node.diagnostics.message('setup')
     assert node.session.arm.friction_scale == pytest.approx(DynamicsDescription.load(path).scale())
     assert node.session.arm.friction_scale == pytest.approx(alpha, abs=0.05)
