@@ -148,26 +148,29 @@ def imported_below(folder):
             yield from ((path, name.split('.')[0]) for name in names)
 
 
+# keys of rosdep by module
+KEYS = {
+    'numpy': 'python3-numpy',
+    'scipy': 'python3-scipy',
+    'yaml': 'python3-yaml',
+    'jsonschema': 'python3-jsonschema',
+    'rich': 'python3-rich',
+    'numba': 'python3-numba',
+    'rosbags': 'python3-rosbags-pip',
+    **dict.fromkeys(('mcap', 'lz4', 'zstandard'), 'mcap-ros2-support'),
+    'hypothesis': 'python3-hypothesis',
+    'packaging': 'python3-packaging',
+    'pytest': 'python3-pytest',
+    '_pytest': 'python3-pytest',
+    'setuptools': 'python3-setuptools',
+}
+# from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
+NO_KEY = {'argcomplete', 'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco'}
+
+
 def test_every_import_is_a_dependency():
     """What src/ and test/ import stands in package.xml, so that a ROS installation brings it."""
     keys = dependencies('depend', 'exec_depend')
-    known = {
-        'numpy': 'python3-numpy',
-        'scipy': 'python3-scipy',
-        'yaml': 'python3-yaml',
-        'jsonschema': 'python3-jsonschema',
-        'rich': 'python3-rich',
-        'numba': 'python3-numba',
-        'rosbags': 'python3-rosbags-pip',
-        **dict.fromkeys(('mcap', 'lz4', 'zstandard'), 'mcap-ros2-support'),
-        'hypothesis': 'python3-hypothesis',
-        'packaging': 'python3-packaging',
-        'pytest': 'python3-pytest',
-        '_pytest': 'python3-pytest',
-        'setuptools': 'python3-setuptools',
-    }
-    # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
-    no_key = {'argcomplete', 'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco'}
     for_tests = dependencies('test_depend')
     # mypy and PyKDL: skipped where they are not
     ours = {'joint_dynamics', '', 'mypy', 'PyKDL', *(path.stem for path in (ROOT / 'bench').glob('*.py'))}
@@ -176,5 +179,5 @@ def test_every_import_is_a_dependency():
     }
     for folder, there in (('src', keys), ('test', keys | for_tests)):
         for path, top in imported_below(folder):
-            if top not in sys.stdlib_module_names and top not in ours | no_key:
-                assert known.get(top, top) in there, f'{path}: {top}'
+            if top not in sys.stdlib_module_names and top not in ours | NO_KEY:
+                assert KEYS.get(top, top) in there, f'{path}: {top}'

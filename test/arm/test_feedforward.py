@@ -79,15 +79,8 @@ def test_tx40_with_its_coupling(tools, data):
     assert rms[5] > 1.0
 
 
-def test_seven_joints_with_springs_coupling_and_load_friction(tools):
-    """Identified from a torque that is computed here, joint by joint, and played.
-
-    The same torque, and near the true one.
-    """
-    coupling = np.eye(7)
-    coupling[6, 5] = 1.0
-    urdf = tools.chain_urdf(7)
-    robot = RobotModel.from_urdf(urdf, coupling=coupling)
+def recorded(robot):
+    """Motion of seven joints: inverse dynamics, rotors, friction under load, a spring, and a coupled motor."""
     t = np.arange(0.0, 30.0, 4e-3)
     k = 2 * np.pi * 0.1 * np.arange(1, 6)[:, None]
     a, b = np.random.default_rng(11).normal(size=(2, 5, 7)) * 0.9
@@ -99,9 +92,17 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     tau = tau_J + 0.3 * ddq + 4.0 * dq + np.sign(dq) * (3.0 + 0.25 * np.abs(tau_J)) + 0.5
     tau[:, 1] += 12.0 * np.sin(q[:, 1]) - 5.0 * np.cos(q[:, 1])
     tau[:, [5, 6]] += 4.0 * np.sign(motor)[:, None]
-    recording = Recording(
-        robot.joint_names, t, q, tau=tau + np.random.default_rng(12).normal(scale=0.05, size=tau.shape), name='seven'
-    )
+    noise = np.random.default_rng(12).normal(scale=0.05, size=tau.shape)
+    return Recording(robot.joint_names, t, q, tau=tau + noise, name='seven')
+
+
+def test_seven_joints_with_springs_coupling_and_load_friction(tools):
+    """The law plays the torque that identification predicts, near the recorded one."""
+    coupling = np.eye(7)
+    coupling[6, 5] = 1.0
+    urdf = tools.chain_urdf(7)
+    robot = RobotModel.from_urdf(urdf, coupling=coupling)
+    recording = recorded(robot)
     terms = terms_from_config(
         {f'j{j}': [{'friction': 'F_Cl'}, *([{'fourier': 1}] if j == 2 else [])] for j in range(1, 8)}
     )

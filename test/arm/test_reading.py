@@ -38,7 +38,9 @@ def read(robot, document):
     return Arm.from_description(robot, DynamicsDescription(document))
 
 
-def test_every_field_arrives_at_its_joint(arm3, document):
+@pytest.fixture
+def arm(arm3, document):
+    """The arm of a document in which every field of j2 is another one."""
     part = document['joints']['j2']
     part['rotor_inertia']['identifiable'] = False
     part['damping'] = {'value': 7.0}
@@ -53,20 +55,26 @@ def test_every_field_arrives_at_its_joint(arm3, document):
     part['validity'] = {'speed': 0.7}
     document['joints']['j3']['backlash']['standard_deviations'] = [2e-5, 3e-5]
     document['joints']['j2']['backlash'] |= {'load_shares': [0.9, 0.1], 'load_lag': 0.05}
-    arm = read(arm3, document)
+    return read(arm3, document)
+
+
+def test_every_drive_and_friction_arrives_at_its_joint(arm, document):
     assert arm.rotor_inertia.tolist() == pytest.approx([0.4, 0.45, 0.5])
     assert arm.rotor_identifiable.tolist() == [True, False, True]
     assert arm.drive_gain.tolist() == [9.0, 10.0, 11.0]
     assert arm.damping.tolist() == [3.0, 7.0, 3.0]
     assert arm.friction_scale.tolist() == [[1.0, 0.0], [1.2, 0.3], [1.0, 0.0]]
-    assert arm.friction_details[1] == part['friction']
+    assert arm.friction_details[1] == document['joints']['j2']['friction']
+    assert arm.validity.speed.tolist() == [np.inf, 0.7, np.inf]
+
+
+def test_every_transmission_and_term_arrives_at_its_joint(arm):
     assert arm.stiffness.coefficients.tolist() == [[2e4, 1e8], [3e4, 0.0], [2e4, 1e8]]
     assert [(j, term.kind, values.tolist()) for j, term, values in arm.terms.entries] == [
         (1, 'fourier', [1.0, 2.0]),
         (1, 'friction', [3.0]),
     ]
     assert [deviation.tolist() for deviation in arm.terms.deviations] == [[0.1, 0.0], [0.0]]
-    assert arm.validity.speed.tolist() == [np.inf, 0.7, np.inf]
     np.testing.assert_allclose(arm.kinematic_error(np.zeros(3)), [0.0, 1e-4 * np.sin(1.0), 1e-4 * np.sin(2.0)])
     assert arm.backlash(np.zeros(3)).tolist() == [4e-4] * 3
     assert arm.backlash_deviation.tolist() == [0.0, 0.0, 3e-5]

@@ -31,6 +31,15 @@ from joint_dynamics.description import DynamicsDescription, export
 from joint_dynamics.recording import Recording
 
 
+def check_next_command(printed, robot, description):
+    """The next command is `gains` of the same robot and the new description."""
+    (command,) = (line for line in printed.splitlines() if line.startswith('next: '))
+    words = shlex.split(command)
+    assert words[1:3] == ['joint-dynamics', 'gains']
+    assert words[words.index('--robot') + 1] == str(robot)
+    assert words[words.index('--description') + 1] == str(description)
+
+
 def test_without_a_report_there_is_none_of_an_earlier_run_either(run, ur, motion, arm_file, run_file, tmp_path):
     t, q, tau = motion
     rotors = 0.5 * np.gradient(np.gradient(q, t, axis=0), t, axis=0)
@@ -47,16 +56,9 @@ def test_without_a_report_there_is_none_of_an_earlier_run_either(run, ur, motion
         # what a base parameter is made of is in the report; each column has a name
         lines = done.out.partition('Parameters (SI')[2].splitlines()
         assert max(map(len, lines[:40])) < 100 and all(map(str.strip, lines[2].strip('┃').split('┃')))
-        (command,) = (line for line in done.out.splitlines() if line.startswith('next: '))
-        words = shlex.split(command)
-        assert words[1:3] == ['joint-dynamics', 'gains']
-        assert words[words.index('--robot') + 1] == str(arm_file)
-        assert words[words.index('--description') + 1] == str(out / 'dynamics.yaml')
-    runs = {
-        json.loads((out / 'summary.json').read_text())['run'],
-        yaml.safe_load((out / 'dynamics.yaml').read_text())['provenance']['run'],
-    }
-    assert len(runs) == 1
+        check_next_command(done.out, arm_file, out / 'dynamics.yaml')
+    summary = json.loads((out / 'summary.json').read_text())
+    assert summary['run'] == yaml.safe_load((out / 'dynamics.yaml').read_text())['provenance']['run']
     # a rotor that comes out below 0, and known to
     Recording(ur.joint_names, t, q, tau=tau - 0.1 * rotors).save_csv(path)
     done = run('identify', f'{path}@0:6', '--robot', arm_file, '--out', out)
@@ -217,6 +219,16 @@ def test_currents_need_drive_gains(run, arm_file, run_file, tmp_path):
     assert run('identify', path, '--robot', arm_file, '--config', config, '--out', tmp_path / 'out').status == 0
 
 
+def turned(text):
+    """A recording as CSV with the torque of the second joint of opposite sign."""
+    lines = text.splitlines()
+    column = lines[0].split(',').index('tau2')
+    rows = [line.split(',') for line in lines[1:]]
+    for row in rows:
+        row[column] = str(-float(row[column]))
+    return '\n'.join([lines[0], *(','.join(row) for row in rows)])
+
+
 def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_file, tmp_path):
     """A prediction that fails exits with 3 and says how; the same words are in summary and report."""
     path = run_file()
@@ -225,15 +237,6 @@ def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_fil
     assert done.out.splitlines()[0].startswith('verdict: reliable within')
     assert json.loads((out / 'summary.json').read_text())['verdict'] == 'reliable'
     assert '<p class="weak">Reliable within' in (out / 'report.html').read_text()
-
-    def turned(text):
-        lines = text.splitlines()
-        column = lines[0].split(',').index('tau2')
-        rows = [line.split(',') for line in lines[1:]]
-        for row in rows:
-            row[column] = str(-float(row[column]))
-        return '\n'.join([lines[0], *(','.join(row) for row in rows)])
-
     wrong = run('validate', out / 'dynamics.yaml', run_file('turned.csv', turned), '--out', tmp_path / 'again')
     assert wrong.status == 3
     assert wrong.out.splitlines()[0].startswith(

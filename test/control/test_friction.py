@@ -35,39 +35,46 @@ def torque_at(compensation, theta, omega, load):
     return compensation.drive_torque(theta, theta, omega, np.zeros_like(theta), load)[0]
 
 
+def written(arm, gain, H, omega, load, temperature):
+    """gain · (α1 F(τ_J) H + α2 ω + F_v(ω, T)) for α = (1.3, 0.02)."""
+    return gain * (
+        1.3 * arm.friction.dry(H, omega, load) + 0.02 * omega + arm.friction.speed_part(H, omega, temperature)
+    )
+
+
 def test_friction_along_the_desired_motion_by_its_formula(make_arm):
-    """gain · (α1 F(τ_J) H + α2 ω + F_v(ω, T)): H of the desired angle, less of it where the motion stands."""
-    rng = np.random.default_rng(4)
-    arm = make_arm(kinematic_error=None)
+    """H of the desired angle, less of it where the motion stands."""
+    rng, arm = np.random.default_rng(4), make_arm(kinematic_error=None)
     gain = np.array([1.0, 0.9, 0.8, 1.1, 1.2, 0.5])
     given = FrictionCompensation(arm, 'hysteresis', gain=gain, rest_gain=0.25)
     take(given, scale=1.3, excess=0.02)
     take(given, temperature=[20.0, 31.0, np.nan, 25.0, 26.0, 400.0])
-    expected_T = np.array([20.0, 31.0, arm.friction.parameters['T_0'][2], 25.0, 26.0, 0.0])
-    expected_T[5] = arm.friction.parameters['T_max'][5]
+    parameters = arm.friction.parameters
+    expected_T = np.array([20.0, 31.0, parameters['T_0'][2], 25.0, 26.0, parameters['T_max'][5]])
     np.testing.assert_array_equal(given.temperature, expected_T)
-    slip = MaxwellSlip(6, 5e-4)
-    theta = np.zeros(6)
+    slip, theta = MaxwellSlip(6, 5e-4), np.zeros(6)
     for _ in range(50):
         theta = theta + 1e-4 * rng.normal(size=6)
         omega, load = 0.05 * rng.normal(size=6), 30.0 * rng.normal(size=6)
-        H = slip.step(theta)
-        H = H * (0.25 + 0.75 * np.minimum(np.abs(omega) / DRIVEN, 1.0))
-        dry = 1.3 * arm.friction.dry(H, omega, load) + 0.02 * omega
-        expected = gain * (dry + arm.friction.speed_part(H, omega, expected_T))
+        H = slip.step(theta) * (0.25 + 0.75 * np.minimum(np.abs(omega) / DRIVEN, 1.0))
+        expected = written(arm, gain, H, omega, load, expected_T)
         np.testing.assert_allclose(torque_at(given, theta, omega, load), expected, rtol=1e-9, atol=1e-9)
-        in_slip = np.sign(omega)
-        expected = gain * (
-            1.3 * arm.friction.dry(in_slip, omega, load)
-            + 0.02 * omega
-            + arm.friction.speed_part(in_slip, omega, expected_T)
-        )
+        expected = written(arm, gain, np.sign(omega), omega, load, expected_T)
         np.testing.assert_allclose(given.in_slip(theta, omega, load), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_learnt_scale_is_taken_within_its_bounds(make_arm):
+    given = FrictionCompensation(make_arm(kinematic_error=None), 'hysteresis')
+    take(given, scale=1.3, excess=0.02)
     take(given, scale=[9.0, 0.1, np.nan, 1.0, 1.0, 1.0], excess=[0.0, 0.0, 0.03, -9.0, 9.0, np.nan])
     np.testing.assert_array_equal(given.alpha[:, 0], [2.5, 0.4, 1.3, 1.0, 1.0, 1.0])
     np.testing.assert_array_equal(given.alpha[:, 1], [0.0, 0.0, 0.03, -0.05, 0.05, 0.02])
+
+
+def test_static_friction_is_smooth_and_none_is_zero(make_arm):
+    arm = make_arm(kinematic_error=None)
     smooth = FrictionCompensation(arm, 'static', smoothing=0.1)
-    omega = np.linspace(-0.3, 0.3, 6)
+    theta, omega = np.linspace(-1.0, 1.0, 6), np.linspace(-0.3, 0.3, 6)
     H = np.tanh(omega / 0.1)
     expected = arm.friction.dry(H, omega, np.zeros(6)) + arm.friction.speed_part(H, omega, smooth.temperature)
     np.testing.assert_allclose(torque_at(smooth, theta, omega, np.zeros(6)), expected, rtol=1e-9)

@@ -94,11 +94,24 @@ def test_bounds_of_alpha_grow_with_the_viscous_friction(make_law):
     np.testing.assert_array_equal(fixed.friction.alpha, np.tile([1.0, 0.0], (6, 1)))
 
 
-def test_flexible_feedforward_moves_a_flexible_arm_open_loop(make_arm, make_law, path):
-    """Exact plant without friction.
+def rate(arm, x, u):
+    """ẋ of x = (q, q̇, θ, θ̇) without friction: B θ̈ + τ = u, M q̈ + C q̇ + g = τ = τ_E(θ − q)."""
+    q, dq, theta, omega = x.reshape(4, 6)
+    tau = arm.stiffness.torque(theta - q)
+    ddq = np.linalg.solve(arm.rigid.mass_matrix(q), tau - arm.rigid.bias(q, dq))
+    return np.concatenate([dq, ddq, omega, (u - tau) / arm.rotor_inertia])
 
-    B θ̈ + τ = u, M q̈ + C q̇ + g = τ = τ_E(θ − q), fourth-order Runge-Kutta.
-    """
+
+def runge_kutta(arm, x, u, h):
+    """State after a fourth-order Runge-Kutta step; u: torques (3, n) at its start, middle and end."""
+    k1 = rate(arm, x, u[0])
+    k2 = rate(arm, x + h / 2 * k1, u[1])
+    k3 = rate(arm, x + h / 2 * k2, u[1])
+    k4 = rate(arm, x + h * k3, u[2])
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def test_flexible_feedforward_moves_a_flexible_arm_open_loop(make_arm, make_law, path):
     arm = make_arm(
         stiffness=TorsionalStiffness(np.outer([1, 1, 1, 0.2, 0.2, 0.2], [4e3, 4e7])),
         damping=None,
@@ -110,21 +123,9 @@ def test_flexible_feedforward_moves_a_flexible_arm_open_loop(make_arm, make_law,
     efforts = law.effort_along(motion)
     theta, omega, _ = law.motor_motion(motion[:1])[0]
     x = np.concatenate([motion[0, 0], motion[0, 1], theta, omega])
-
-    def rate(x, u):
-        q, dq, th, w = x.reshape(4, 6)
-        tau = arm.stiffness.torque(th - q)
-        ddq = np.linalg.solve(arm.rigid.mass_matrix(q), tau - arm.rigid.bias(q, dq))
-        return np.concatenate([dq, ddq, w, (u - tau) / arm.rotor_inertia])
-
     worst = 0.0
     for k in range(steps):
-        u = efforts[2 * k : 2 * k + 3]
-        k1 = rate(x, u[0])
-        k2 = rate(x + h / 2 * k1, u[1])
-        k3 = rate(x + h / 2 * k2, u[1])
-        k4 = rate(x + h * k3, u[2])
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        x = runge_kutta(arm, x, efforts[2 * k : 2 * k + 3], h)
         worst = max(worst, np.abs(x[:6] - motion[2 * k + 2, 0]).max())
     assert np.abs(motion[-1, 0] - motion[0, 0]).max() > 0.1
     assert worst < 2e-6

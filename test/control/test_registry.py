@@ -61,18 +61,7 @@ def test_an_unusable_law_is_refused_with_the_reason(monkeypatch, arm, values, na
         create('law', arm)
 
 
-def test_another_installed_package_adds_a_law(tmp_path):
-    """Built and installed as any package, into a folder of its own."""
-    site = tmp_path / 'site'
-    source = tmp_path / 'source'
-    source.mkdir()
-    for path in PACKAGE.iterdir():
-        if path.is_file():
-            (source / path.name).write_bytes(path.read_bytes())
-    pytest.importorskip('setuptools')
-    options = ['--quiet', '--no-index', '--no-deps', '--no-build-isolation', '--no-compile', '--target', str(site)]
-    subprocess.run([sys.executable, '-m', 'pip', 'install', *options, str(source)], check=True, timeout=600)
-    program = """
+PROGRAM = """
 import numpy as np
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import Path, available, create, fill_effort
@@ -85,9 +74,22 @@ filled = fill_effort(create('gravity', arm, share=0.5), path)
 np.testing.assert_allclose(filled.effort[-1], 0.5 * arm.rigid.gravity(np.full(6, 0.1)), atol=1e-9)
 print('filled')
 """
+
+
+def test_another_installed_package_adds_a_law(tmp_path):
+    """Built and installed as any package, into a folder of its own."""
+    site = tmp_path / 'site'
+    source = tmp_path / 'source'
+    source.mkdir()
+    for path in PACKAGE.iterdir():
+        if path.is_file():
+            (source / path.name).write_bytes(path.read_bytes())
+    pytest.importorskip('setuptools')
+    options = ['--quiet', '--no-index', '--no-deps', '--no-build-isolation', '--no-compile', '--target', str(site)]
+    subprocess.run([sys.executable, '-m', 'pip', 'install', *options, str(source)], check=True, timeout=600)
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get('PYTHONPATH')])])
     result = subprocess.run(
-        [sys.executable, '-c', program],
+        [sys.executable, '-c', PROGRAM],
         env={**os.environ, 'PYTHONPATH': path},
         capture_output=True,
         text=True,

@@ -318,24 +318,20 @@ def speeds(rng, samples, omega_min):
     ]
 
 
-@pytest.mark.parametrize('options', [{}, {'deviations': 3.0, 'memory': 30.0, 'learning': 0.5, 'confirm': 0.03}])
-def test_every_joint_is_judged_by_the_formulas(options):
-    """Four joints, half of them with a spring, brief and lasting pushes at random; the first not always adapted."""
-    rng = np.random.default_rng(7)
-    n, samples = 4, 6000
-    floor, noise = np.array([0.5, 1.0, 0.8, 0.6]), np.array([0.1, 0.2, 0.1, 0.3])
-    use = {'deviations': 4.0, 'memory': 100.0, 'learning': 2.0, 'omega_min': 0.02, 'settle': 0.1, 'slip': 0.05}
-    use |= {'confirm': 0.024, 'patience': 1.0, **options}
-    detector = ContactDetector(n, PERIOD, floor=floor, noise=noise, **use)
-    joints = [Joint(floor[j], noise[j], **use) for j in range(n)]
-    speed = np.stack([speeds(rng, samples, use['omega_min']) for _ in range(n)], axis=1)
-    smooth = np.apply_along_axis(lambda x: np.convolve(x, np.ones(9) / 3.0, 'same'), 0, rng.normal(size=(samples, n)))
+def pushes(rng, samples, n):
+    """Torques (samples, n) of 120 brief and lasting pushes, each of one joint."""
     push = np.zeros((samples, n))
     for start in rng.integers(2000, samples, 120):
         push[start : start + int(rng.choice([2, 5, 12, 30, 300])), rng.integers(n)] += rng.choice([2.0, 3.5, 6.0, 30.0])
-    elastic = np.array([True, False, True, False])
+    return push
+
+
+def inputs(rng, samples, n, omega_min):
+    """Inputs of `Joint.update` at every sample, (n,) each: half of the joints with a spring, pushes at random."""
+    speed = np.stack([speeds(rng, samples, omega_min) for _ in range(n)], axis=1)
+    smooth = np.apply_along_axis(lambda x: np.convolve(x, np.ones(9) / 3.0, 'same'), 0, rng.normal(size=(samples, n)))
+    push, elastic = pushes(rng, samples, n), np.array([True, False, True, False])
     held = rng.choice([0.0, 1.0], (samples // 100, n))
-    contacts, lasting, softened = 0, 0, 0
     for k in range(samples):
         # friction holds a push now and then; the first joint's spring is in doubt for a while
         motor = 0.5 * smooth[k] + push[k] * held[k // 100]
@@ -343,13 +339,22 @@ def test_every_joint_is_judged_by_the_formulas(options):
         spring = np.where(elastic, 0.2 * smooth[k - 1] + push[k], motor)
         lost, uncertainty = 0.3 * smooth[k - 2] * elastic, 0.05 * np.abs(smooth[k - 3]) * elastic
         deviation, wrong = 0.1 + 0.3 * (np.abs(speed[k]) > 0.05), 0.1 * elastic
-        adapted = np.array([k % 3 > 0, True, True, k > 500])
-        sides = np.array([[motor, deviation], [spring, wrong], [lost, uncertainty]])
-        link = 0.2 * smooth[k - 4] * elastic
-        found = detector.update(*sides[:2], np.vstack([sides[2], link]), elastic, doubted, speed[k], adapted)
-        single = [*sides.reshape(6, n), link]
-        for joint, given in zip(joints, np.array([*single, elastic, doubted, speed[k], adapted]).T, strict=True):
-            joint.update(*map(float, given[:7]), bool(given[7]), bool(given[8]), float(given[9]), bool(given[10]))
+        adapted, link = np.array([k % 3 > 0, True, True, k > 500]), 0.2 * smooth[k - 4] * elastic
+        yield motor, deviation, spring, wrong, lost, uncertainty, link, elastic, doubted, speed[k], adapted
+
+
+@pytest.mark.parametrize('options', [{}, {'deviations': 3.0, 'memory': 30.0, 'learning': 0.5, 'confirm': 0.03}])
+def test_every_joint_is_judged_by_the_formulas(options):
+    n, floor, noise = 4, np.array([0.5, 1.0, 0.8, 0.6]), np.array([0.1, 0.2, 0.1, 0.3])
+    use = {'deviations': 4.0, 'memory': 100.0, 'learning': 2.0, 'omega_min': 0.02, 'settle': 0.1, 'slip': 0.05}
+    use |= {'confirm': 0.024, 'patience': 1.0, **options}
+    detector = ContactDetector(n, PERIOD, floor=floor, noise=noise, **use)
+    joints = [Joint(floor[j], noise[j], **use) for j in range(n)]
+    contacts, lasting, softened = 0, 0, 0
+    for sample in inputs(np.random.default_rng(7), 6000, n, use['omega_min']):
+        found = detector.update(*map(np.stack, (sample[:2], sample[2:4], sample[4:7])), *sample[7:])
+        for joint, *given in zip(joints, *sample, strict=True):
+            joint.update(*given)
         assert found.tolist() == detector.contact.tolist() == [joint.contact for joint in joints]
         assert detector.armed.tolist() == [joint.armed for joint in joints]
         assert detector.lasting.tolist() == [joint.since > joint.patience for joint in joints]
@@ -362,30 +367,29 @@ def test_every_joint_is_judged_by_the_formulas(options):
     assert contacts > 300 and lasting > 100 and softened > 50
 
 
+def feed(detector, samples, push=0.0):
+    """Noise and a push on the motor side of a sliding joint without a spring."""
+    rng, none, one = np.random.default_rng(1), np.zeros(1), np.ones(1)
+    for _ in range(samples):
+        side = np.stack([rng.normal(size=1) * 0.1 + push, none])
+        detector.update(side, side, NOTHING, none > 0, none > 0, one, one > 0)
+
+
 def test_reset_forgets_levels_and_reset_signals_does_not():
-    rng = np.random.default_rng(1)
     detector = ContactDetector(1, PERIOD, floor=1.0, learning=0.1, patience=0.1)
-    none, one = np.zeros(1), np.ones(1)
-
-    def feed(samples, push=0.0):
-        for _ in range(samples):
-            motor = rng.normal(size=1) * 0.1 + push
-            side = np.stack([motor, none])
-            detector.update(side, side, NOTHING, none > 0, none > 0, one, one > 0)
-
-    feed(400)
-    feed(50, push=50.0)
+    feed(detector, 400)
+    feed(detector, 50, push=50.0)
     assert detector.contact.all() and detector.lasting.all() and detector.armed.all()
     level = detector.level
     detector.reset_signals()
     assert not (detector.contact.any() or detector.lasting.any() or detector.armed.any() or detector.ratio.any())
     np.testing.assert_array_equal(detector.level, level)
-    feed(1)
+    feed(detector, 1)
     # presliding until it has slipped for `slip` s again, and no regime but slip has been learnt
     assert not detector.armed.any()
-    feed(12)
+    feed(detector, 12)
     assert detector.armed.all()
     detector.reset()
     assert not detector.level.any()
-    feed(12)
+    feed(detector, 12)
     assert not detector.armed.any()

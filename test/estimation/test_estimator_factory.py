@@ -16,6 +16,7 @@
 
 import inspect
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -42,6 +43,7 @@ from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 
 PERIOD = 0.01
+DATE = '2024-05-01T12:00:00+00:00'
 
 
 @pytest.fixture(scope='module')
@@ -114,13 +116,14 @@ def test_the_initial_covariance_of_a_stiffness(arm, given):
     np.testing.assert_array_equal(reach, [1e-3, np.inf] * 3)
     make_stiffness(arm, replace(use, stiffness_gate=5e-4), PERIOD)
     np.testing.assert_allclose(given['gate'], 5e-4)
-    # at least as many terms as are described, one where nothing is
-    assert make_stiffness(arm, replace(use, stiffness_order=1), PERIOD).order == known.shape[1] > 1
-    bare = make_stiffness(
-        replace(arm, stiffness=None, stiffness_described=None), replace(use, stiffness_order=1), PERIOD
-    )
+
+
+def test_a_stiffness_has_at_least_the_described_terms(arm):
+    use, known = EstimationSettings(stiffness_order=1, stiffness_scale=5e-3), arm.stiffness.coefficients
+    assert make_stiffness(arm, use, PERIOD).order == known.shape[1] > 1
+    bare = make_stiffness(replace(arm, stiffness=None, stiffness_described=None), use, PERIOD)
     assert bare.order == 1 and not bare.coefficients.any()
-    np.testing.assert_allclose(bare.covariance[:, 0, 0] * unit[0] ** 2, 1e4)
+    np.testing.assert_allclose(bare.covariance[:, 0, 0] * 5e-3**2, 1e4)
 
 
 def test_no_stiffness_is_learnt_without_described_friction(arm):
@@ -136,9 +139,9 @@ def test_payload_has_the_memory_that_is_set(arm, given):
     assert given['memory'] == 9.0 and made.body is arm.rigid and made.period == PERIOD
 
 
-def test_the_adapted_description_in_every_field(description, arm):
-    """Friction of two kinds of estimator, learnt and described stiffness, payload, runs; the original left alone."""
-    before = description.to_yaml()
+@pytest.fixture
+def learnt(arm):
+    """An estimator that has learnt friction, the stiffness of two joints and a payload."""
     friction = FrictionEstimator(6, PERIOD, initial=[1.25, -0.01])
     stiffness = SimpleNamespace(
         reliable=np.arange(6) < 2, coefficients=np.arange(12.0).reshape(6, 2) + 1e3,
@@ -146,15 +149,23 @@ def test_the_adapted_description_in_every_field(description, arm):
     )  # fmt: skip
     payload = SimpleNamespace(known=True, mass=2.5, first_moments=np.array([0.1, 0.2, 0.3]),
                               covariance=np.diag([0.04, 0.01, 0.09, 0.16]))  # fmt: skip
-    estimator = SimpleNamespace(
+    return SimpleNamespace(
         arm=arm, friction=friction, stiffness=stiffness, payload=payload,
         friction_scale=lambda: (friction.parameters, friction.covariance),
     )  # fmt: skip
+
+
+@pytest.fixture
+def adapted(description, learnt):
+    """A function (history, reference) -> adapted description."""
     health = [JointHealth('ok', 'x', 0.9 + 0.01 * j, None) for j in range(6)]
-    history = [{'date': str(k)} for k in range(200)]
-    base = fingerprint(description)
-    options = {'base': base, 'date': '2024-05-01T12:00:00+00:00', 'health': health}
-    found = adapted_description(description, estimator, history=history, reference=arm.stiffness, **options).document
+    given = {'base': fingerprint(description), 'date': DATE, 'health': health}
+    return partial(adapted_description, description, learnt, **given)
+
+
+def test_learnt_values_replace_the_described_ones(description, arm, adapted):
+    before = description.to_yaml()
+    found = adapted(history=[]).document
     assert description.to_yaml() == before
     for j, name in enumerate(arm.joint_names):
         part, old = found['joints'][name], description.document['joints'][name]
@@ -168,30 +179,40 @@ def test_the_adapted_description_in_every_field(description, arm):
         'mass': {'value': 2.5, 'std': 0.2}, 'first_moments': [0.1, 0.2, 0.3],
         'std': [0.2, 0.1, 0.3, 0.4], 'attached': True,
     }  # fmt: skip
-    notes = found['provenance']['estimator']
-    assert (notes['base'], notes['date'], len(notes['runs'])) == (base, options['date'], 200)
+
+
+def test_an_adapted_description_states_runs_and_reference(description, arm, adapted):
+    found = adapted(history=[{'date': str(k)} for k in range(200)], reference=arm.stiffness)
+    notes = found.document['provenance']['estimator']
+    assert (notes['base'], notes['date'], len(notes['runs'])) == (fingerprint(description), DATE, 200)
     assert notes['runs'][-2] == {'date': '199'} and notes['runs'][0] == {'date': '1'}
     ratios = {name: {'stiffness': 0.9 + 0.01 * j, 'friction': None} for j, name in enumerate(arm.joint_names)}
-    assert notes['runs'][-1] == {'date': options['date'], 'joints': ratios}
-    described = {
-        name: {'stiffness': row.tolist()} for name, row in zip(arm.joint_names, arm.stiffness.coefficients, strict=True)
-    }
-    assert notes['reference'] == described
-    # without a reference the first learnt stiffness is it; unknown values are omitted
-    payload.known = False
-    again = adapted_description(description, estimator, history=[], **options)
-    assert again.document['provenance']['estimator']['reference'] == {
-        name: {'stiffness': again.document['joints'][name]['stiffness']['coefficients']} for name in arm.joint_names[:2]
-    }
-    assert 'payload' not in again.document
+    assert notes['runs'][-1] == {'date': DATE, 'joints': ratios}
+    rows = zip(arm.joint_names, arm.stiffness.coefficients, strict=True)
+    assert notes['reference'] == {name: {'stiffness': row.tolist()} for name, row in rows}
+
+
+def test_the_first_learnt_stiffness_is_the_reference(description, arm, adapted):
+    again = adapted(history=[])
+    joints = again.document['joints']
+    learnt = {name: {'stiffness': joints[name]['stiffness']['coefficients']} for name in arm.joint_names[:2]}
+    assert again.document['provenance']['estimator']['reference'] == learnt
+    assert reference_of(again, arm).coefficients == pytest.approx(arm.stiffness.coefficients)
+    assert reference_of(description, replace(arm, stiffness_described=np.arange(6) > 0)) is None
+
+
+def test_an_adapted_copy_names_its_base(description, adapted):
+    again, base = adapted(history=[]), fingerprint(description)
     assert is_adapted_copy(again, description) and not is_adapted_copy(description, description)
     assert notes_of(None) == notes_of(description) == {} and notes_of(again)['base'] == base
     assert fingerprint(again) != base and len(base) == 16
-    assert reference_of(again, arm).coefficients == pytest.approx(arm.stiffness.coefficients)
-    assert reference_of(description, replace(arm, stiffness_described=np.arange(6) > 0)) is None
-    estimator.stiffness = estimator.payload = estimator.friction = None
-    third = adapted_description(description, estimator, history=[], **options).document
-    assert third['joints'] == description.document['joints']
+
+
+def test_unknown_values_are_omitted(description, learnt, adapted):
+    learnt.payload.known = False
+    assert 'payload' not in adapted(history=[]).document
+    learnt.stiffness = learnt.payload = learnt.friction = None
+    assert adapted(history=[]).document['joints'] == description.document['joints']
 
 
 def test_the_gain_follows_from_the_measured_effort(arm):

@@ -24,6 +24,12 @@ from hypothesis import strategies as st
 from joint_dynamics.estimation import FrictionEstimator
 
 PERIOD = 1e-3
+LAW_PERIOD = 2e-3  # s, of the written-out law
+LAW_FLOOR = np.array([[0.3, 0.1], [0.2, 0.05]])  # of mean(Y²), of two joints
+LAW = {
+    'rate': np.array([0.8, 0.5]), 'lower': np.array([0.5, -0.2]), 'upper': np.array([1.4, 0.3]),
+    'omega_min': 0.05, 'hold': 0.02, 'information': 0.05, 'memory': 1.0,
+}  # fmt: skip
 
 
 def regressor(seconds, level=6.0, speed=1.5, seed=0):
@@ -105,68 +111,82 @@ def test_constant_speed_passes_the_published_condition_alone():
     assert ours.parameters[0] == pytest.approx([1.0, 2.0], abs=0.02)
 
 
-def test_the_adaptive_law_is_as_printed():
-    """Gains by mean(Y²), normalised step, clipped to the bounds; two joints, broken samples too."""
-    rng = np.random.default_rng(4)
-    n, period, memory, hold, information, omega_min = 2, 2e-3, 1.0, 0.02, 0.05, 0.05
-    rate, floor = np.array([0.8, 0.5]), np.array([[0.3, 0.1], [0.2, 0.05]])
-    lower, upper = np.array([0.5, -0.2]), np.array([1.4, 0.3])
-    estimator = FrictionEstimator(
-        n, period, rate=rate, initial=[0.45, 0.1], lower=lower, upper=upper, omega_min=omega_min, hold=hold,
-        information=information, memory=memory, floor=floor,
-    )  # fmt: skip
-    alpha = np.tile([0.5, 0.1], (n, 1))
-    np.testing.assert_array_equal(estimator.parameters, alpha)
-    mean, seen, still, adapted = np.zeros((n, 4)), np.zeros(n), np.full(n, round(hold / period) + 1), np.zeros(n)
-    informative = [False] * n
-    t = np.arange(4000) * period
+class AdaptiveLaw:
+    """The adaptive law of one joint: α += Γ Y e/(1 + YᵀΓ Y), Γ = T rate/mean(Y²), within the bounds of `LAW`."""
+
+    def __init__(self, floor):
+        self.alpha, self.floor, self.mean = np.array([0.5, 0.1]), floor, np.zeros(4)
+        self.seen, self.adapted, self.still = 0, 0, math.inf
+        self.informative = self.active = False
+
+    def update(self, f, Y, allowed):
+        """Take the friction, Y and the permission of a sample; return the prediction error, 0 of a broken one."""
+        error = f - self.alpha @ Y
+        sane = abs(error) < 1e9 and np.isfinite(Y).all()
+        if not sane:
+            Y, error = np.zeros(2), 0.0
+        self.still = 0 if abs(Y[1]) >= LAW['omega_min'] else self.still + 1
+        moving = sane and self.still <= round(LAW['hold'] / LAW_PERIOD) and allowed
+        if moving:
+            self.seen += 1
+            products = np.array([Y[0] ** 2, Y[1] ** 2, Y[0] * Y[1], error**2])
+            self.mean += (products - self.mean) / min(self.seen, LAW['memory'] / LAW_PERIOD)
+        gain = LAW_PERIOD * LAW['rate'] / np.maximum(self.mean[:2], self.floor)
+        self.informative = bool(
+            self.seen >= 0.3 / LAW_PERIOD
+            and self.mean[0] > 0
+            and 1 - abs(self.mean[2]) / math.sqrt(self.mean[0] * self.mean[1]) >= LAW['information']
+        )
+        self.active = moving and self.informative
+        if self.active:
+            step = gain * Y * error / (1 + gain @ Y**2)
+            self.alpha = np.clip(self.alpha + step, LAW['lower'], LAW['upper'])
+            self.adapted += 1
+        return error
+
+    def covariance(self):
+        """(2, 2): inverse of 12/(upper − lower)² on the diagonal + N_eff mean(Y Yᵀ)/mean(e²)."""
+        weight = min(self.seen, LAW['memory'] / LAW_PERIOD) * LAW_PERIOD / 0.1 / self.mean[3]
+        matrix = self.mean[[[0, 2], [2, 1]]]
+        return np.linalg.inv(np.diag(12.0 / (LAW['upper'] - LAW['lower']) ** 2) + weight * matrix)
+
+
+def two_joints():
+    """Friction (N, 2), Y (N, 2, 2) and permission (N, 2) of two joints: a slow stretch, and broken samples."""
+    rng, t = np.random.default_rng(4), np.arange(4000) * LAW_PERIOD
     omega = np.stack([np.sin(3 * t) + 0.5 * np.sin(7 * t), 0.8 * np.sin(2 * t)], axis=1)
     omega[1000:1400] = 0.04
     coulomb = np.array([5.0, 3.0]) * np.tanh(omega / 0.1)
     friction = coulomb * [1.2, 2.0] + omega * 0.05 + rng.normal(0, 0.3, omega.shape)
     friction[500, 0] = np.inf
     friction[600, 1], coulomb[700, 0], omega[800, 1] = 1e9, np.nan, -np.inf
-    allowed = rng.random(omega.shape) < 0.9
-    for k in range(len(t)):
-        error = estimator.update(friction[k], coulomb[k], omega[k], allowed[k])
-        for j in range(n):
-            Y, f = np.array([coulomb[k, j], omega[k, j]]), friction[k, j]
-            expected = f - alpha[j] @ Y
-            sane = bool(abs(expected) < 1e9 and np.isfinite(Y).all())
-            if not sane:
-                Y, expected = np.zeros(2), 0.0
-            still[j] = 0 if abs(Y[1]) >= omega_min else still[j] + 1
-            moving = sane and still[j] <= round(hold / period) and allowed[k, j]
-            if moving:
-                seen[j] += 1
-                products = np.array([Y[0] ** 2, Y[1] ** 2, Y[0] * Y[1], expected**2])
-                mean[j] += (products - mean[j]) / min(seen[j], memory / period)
-            gain = period * rate / np.maximum(mean[j, :2], floor[j])
-            informative[j] = bool(
-                seen[j] >= 0.3 / period
-                and mean[j, 0] > 0
-                and 1 - abs(mean[j, 2]) / math.sqrt(mean[j, 0] * mean[j, 1]) >= information
-            )
-            active = moving and informative[j]
-            if active:
-                alpha[j] += gain * Y * expected / (1 + gain @ Y**2)
-                alpha[j] = np.clip(alpha[j], lower, upper)
-                adapted[j] += 1
-            assert estimator.excited[j] == active
-            assert error[j] == pytest.approx(expected, rel=1e-9, abs=1e-9)
-        np.testing.assert_allclose(estimator.parameters, alpha, rtol=1e-9)
-        np.testing.assert_array_equal(estimator.informative, informative)
-    np.testing.assert_allclose(estimator.noise, np.sqrt(mean[:, 3]), rtol=1e-9)
-    np.testing.assert_allclose(estimator.excitation, adapted * period, rtol=1e-12)
-    assert adapted.min() > 1000
-    at_bound = (np.array(alpha) == lower) | (np.array(alpha) == upper)
-    np.testing.assert_array_equal(estimator.saturated, at_bound)
-    assert at_bound[1].all() and not at_bound[0].any()
-    for j in range(n):
-        weight = min(seen[j], memory / period) * period / 0.1 / mean[j, 3]
-        matrix = np.array([[mean[j, 0], mean[j, 2]], [mean[j, 2], mean[j, 1]]])
-        P = np.linalg.inv(np.diag(12.0 / (upper - lower) ** 2) + weight * matrix)
-        np.testing.assert_allclose(estimator.covariance[j], P, rtol=1e-9)
+    return friction, np.stack([coulomb, omega], axis=2), rng.random(omega.shape) < 0.9
+
+
+def test_the_adaptive_law_is_as_printed():
+    estimator = FrictionEstimator(2, LAW_PERIOD, initial=[0.45, 0.1], floor=LAW_FLOOR, **LAW)
+    laws = [AdaptiveLaw(floor) for floor in LAW_FLOOR]
+    np.testing.assert_array_equal(estimator.parameters, [law.alpha for law in laws])
+    for friction, Y, allowed in zip(*two_joints(), strict=True):
+        error = estimator.update(friction, *Y.T, allowed)
+        expected = [law.update(*sample) for law, *sample in zip(laws, friction, Y, allowed, strict=True)]
+        assert error == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        np.testing.assert_array_equal(estimator.excited, [law.active for law in laws])
+        np.testing.assert_allclose(estimator.parameters, [law.alpha for law in laws], rtol=1e-9)
+        np.testing.assert_array_equal(estimator.informative, [law.informative for law in laws])
+    np.testing.assert_allclose(estimator.noise, [math.sqrt(law.mean[3]) for law in laws], rtol=1e-9)
+    np.testing.assert_allclose(estimator.excitation, [law.adapted * LAW_PERIOD for law in laws], rtol=1e-12)
+    assert min(law.adapted for law in laws) > 1000
+    np.testing.assert_array_equal(estimator.saturated, [[False, False], [True, True]])
+    for law, saturated in zip(laws, estimator.saturated, strict=True):
+        np.testing.assert_array_equal((law.alpha == LAW['lower']) | (law.alpha == LAW['upper']), saturated)
+    np.testing.assert_allclose(estimator.covariance, [law.covariance() for law in laws], rtol=1e-9)
+
+
+def test_reset_stays_within_the_bounds_and_forgets_the_motion():
+    estimator = FrictionEstimator(2, LAW_PERIOD, initial=[0.45, 0.1], floor=LAW_FLOOR, **LAW)
+    for friction, Y, allowed in zip(*two_joints(), strict=True):
+        estimator.update(friction, *Y.T, allowed)
     estimator.reset([9.0, -9.0])
     np.testing.assert_array_equal(estimator.parameters, [[1.4, -0.2]] * 2)
     assert estimator.saturated.all()

@@ -53,14 +53,13 @@ def test_payload_comes_back_beside_wrong_friction(arm, payload):
     assert estimator.judge() and estimator.known
 
 
-def test_the_payload_is_the_regularised_batch_solution(arm):
-    """A = Σ λ^age w² WᵀW, the prior's inverse variances on its diagonal; deviations by the residual."""
-    rng = np.random.default_rng(8)
-    period, memory, samples = 0.05, 2.0, 80
-    estimator = PayloadEstimator(arm.rigid_body(), period, memory=memory)
-    A, b, yy, weight, motion = np.zeros((22, 22)), np.zeros(22), 0.0, 0.0, 0.0
-    # pinocchio's XX XY YY XZ YZ ZZ as XX XY XZ YY YZ ZZ, then first moments and mass
-    order = [-6, -5, -3, -4, -2, -1, -9, -8, -7, -10]
+# pinocchio's XX XY YY XZ YZ ZZ as XX XY XZ YY YZ ZZ, then first moments and mass
+ORDER = [-6, -5, -3, -4, -2, -1, -9, -8, -7, -10]
+
+
+def carry(estimator, arm, samples, forget):
+    """Let an estimator see a payload; return Σ λ^age of WᵀW, Wᵀy, yᵀy and of the rows, and the samples taken."""
+    rng, sums, taken = np.random.default_rng(8), np.zeros((24, 24)), 0
     for k in range(samples):
         q, dq, ddq, coulomb, omega = rng.uniform(-2, 2, (5, 6))
         slipping = rng.random(6) < 0.7
@@ -70,20 +69,29 @@ def test_the_payload_is_the_regularised_batch_solution(arm):
             torque[3] = np.nan
         estimator.update(q, dq, ddq, torque, coulomb, omega, slipping)
         if slipping.any() and k % 20 != 19:
-            W = np.hstack([full[:, order], np.diag(coulomb), np.diag(omega)]) * slipping[:, None]
-            y, forget = torque * slipping, 1 - period / memory
-            A, b, yy = forget * A + W.T @ W, forget * b + W.T @ y, forget * yy + y @ y
-            weight = forget * weight + slipping.sum()
-            motion += period
-    assert estimator.excitation == pytest.approx(motion, rel=1e-12)
+            rows = np.column_stack([full[:, ORDER], np.diag(coulomb), np.diag(omega), torque, np.ones(6)])
+            rows = rows[slipping]
+            sums, taken = forget * sums + rows.T @ rows, taken + 1
+    return sums[:22, :22], sums[:22, 22], sums[22, 22], sums[23, 23], taken
+
+
+def batch_solution(A, b, yy, weight, share):
+    """Solve (share A + Λ) x = share b, Λ the prior's inverse variances; (22,) and its covariance by the residual."""
     prior = np.diag(1.0 / np.array([*[0.9] * 6, 3.0, 3.0, 3.0, 10.0, *[0.3] * 6, *[1.0] * 6]) ** 2)
-    share = period / 0.25
     solution = np.linalg.solve(share * A + prior, share * b)
     # the share of the friction counts as residual
     friction = np.diag(np.where(np.arange(22) < 10, 0.0, np.diag(prior)))
     rest = share * (yy - 2 * solution @ b) + solution @ (share * A + friction) @ solution
     variance = (rest + 10.0) / (share * weight + 10.0)
-    covariance = np.linalg.inv(share * A / variance + prior)
+    return solution, np.linalg.inv(share * A / variance + prior)
+
+
+def test_the_payload_is_the_regularised_batch_solution(arm):
+    period, memory = 0.05, 2.0
+    estimator = PayloadEstimator(arm.rigid_body(), period, memory=memory)
+    *sums, taken = carry(estimator, arm, 80, 1 - period / memory)
+    assert estimator.excitation == pytest.approx(taken * period, rel=1e-12)
+    solution, covariance = batch_solution(*sums, period / 0.25)
     shown = [9, 6, 7, 8]
     np.testing.assert_allclose(estimator.inertial, solution[:10], rtol=1e-8)
     np.testing.assert_allclose(estimator.parameters, solution[shown], rtol=1e-8)

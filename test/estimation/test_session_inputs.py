@@ -162,19 +162,24 @@ def test_torque_goes_in_as_torque(make, worn_arm):
     )
 
 
-def test_motor_signals_are_reflected_joint_by_joint_and_coupled(make, worn_arm):
-    """In any order, beside joints of others; coupled drives need all of their motors."""
+@pytest.fixture
+def reflected(make):
+    """A function (motor side) -> session, and a dictionary of the values that it has taken by quantity."""
+
+    def made(**motor_side):
+        taken = {}
+        session = make(('q', 'motor_torque', 'motor_position'), motor_side=MotorSide(**motor_side))
+        session.timeline = SimpleNamespace(add=lambda quantity, stamp, names, values: taken.update({quantity: values}))
+        return session, taken
+
+    return made
+
+
+def test_motor_signals_are_reflected_joint_by_joint(reflected, worn_arm):
+    """In any order, beside joints of others."""
     names, rng = list(worn_arm.joint_names), np.random.default_rng(0)
     ratio = {name: (-1.0) ** k * (50.0 + k) for k, name in enumerate(names)}
-    taken = {}
-
-    def watched(session):
-        session.timeline = SimpleNamespace(add=lambda quantity, stamp, names, values: taken.update({quantity: values}))
-        return session
-
-    session = watched(
-        make(('q', 'motor_torque', 'motor_position'), motor_side=MotorSide(gear_ratio=ratio, zero_offsets=0.25))
-    )
+    session, taken = reflected(gear_ratio=ratio, zero_offsets=0.25)
     order = [names[4], 'gripper', names[0], names[2]]
     theta, torque = rng.normal(size=(2, 4))
     session.take('motor_position', 1, order, theta)
@@ -182,11 +187,13 @@ def test_motor_signals_are_reflected_joint_by_joint_and_coupled(make, worn_arm):
     for j in (0, 2, 3):
         assert taken['theta'][j] == pytest.approx(theta[j] / ratio[order[j]] + 0.25, rel=1e-12)
         assert taken['tau'][j] == pytest.approx(torque[j] * ratio[order[j]], rel=1e-12)
+
+
+def test_coupled_drives_need_all_of_their_motors(reflected, worn_arm):
+    names, rng = list(worn_arm.joint_names), np.random.default_rng(0)
     R = np.diag(np.full(6, 80.0))
     R[5, 4] = 30.0
-    coupled = watched(
-        make(('q', 'motor_torque', 'motor_position'), motor_side=MotorSide(position_coupling=R, zero_offsets=-0.1))
-    )
+    coupled, taken = reflected(position_coupling=R, zero_offsets=-0.1)
     angle, turn = rng.normal(size=6), rng.permutation(6)
     mixed = [names[k] for k in turn]
     coupled.take('motor_position', 1, mixed, (R @ (angle + 0.1))[turn])

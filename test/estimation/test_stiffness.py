@@ -166,18 +166,13 @@ def test_a_friction_error_at_low_torque_is_no_jump():
 
 
 def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, nrmse):
-    """Two joints with the same description and samples; of the second nothing is kept.
-
-    The first sample is one that Gazebo gave where its clock had stood still: the acceleration, hence the torque, has
-    the wrong sign. Not excited otherwise, the joint must not lose its map by it, nor by 10 s of a torque that the
-    deformation does not explain.
-    """
+    """Two joints with the same description and samples; of the second nothing is kept."""
     phi, reach, described = np.full(2, -2.2e-4), np.abs(bang_joint.phi).max(), np.array([4.7e3, 1.5e10])
     estimator = StiffnessEstimator(
         2, keep=[True, False], initial_coefficients=described, initial_covariance=[200.0, 200.0]
     )
     before = estimator.covariance[0], estimator.variance(phi)[0], estimator.noise[0]
-    estimator.update(phi, np.full(2, 0.87))
+    estimator.update(phi, np.full(2, 0.87))  # of the wrong sign, as Gazebo gave it where its clock had stood still
     assert estimator.excited.all() and not estimator.reliable.any()
     assert estimator.coefficients[1, 0] < 0
     rng = np.random.default_rng(0)
@@ -190,9 +185,8 @@ def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, n
     np.testing.assert_array_equal(estimator.covariance[0], before[0])
     assert (estimator.variance(phi)[0], estimator.noise[0]) == before[1:]
     assert estimator.torque(phi)[0] == pytest.approx(described @ [phi[0], phi[0] ** 3])
-    # A map that explains the torque is taken.
-    for sample in pairs:
-        estimator.update(np.full(2, sample[0]), np.full(2, sample[1]))
+    for angle, torque in pairs:
+        estimator.update(np.full(2, angle), np.full(2, torque))
     assert estimator.reliable.all()
     np.testing.assert_array_equal(estimator.known, estimator.coefficients)
     assert all(nrmse(found, bang_joint.stiffness, reach) >= 95.0 for found in estimator.coefficients)
@@ -318,47 +312,57 @@ def level(s, error, torque, window, floor, share):
     return s.seen >= window and s.short > max(share**2 * max(s.level, s.usual), 9.0 * s.long)
 
 
-def test_a_stiffness_with_jumps_by_the_formulas(textbook):
-    """Usual and present level, the covariance opened where it jumps; broken samples teach nothing."""
-    rng, period, scale, window, share, mu, floor = np.random.default_rng(9), 2e-3, 1e-3, 50, 0.3, 0.995, 0.04
-    estimator = StiffnessEstimator(
-        1, 2, period=period, scale=scale, mu=mu, change_share=share, change_window=window * period, noise=0.2,
-        initial_covariance=100.0, initial_coefficients=[1e4, 1e9],
-    )  # fmt: skip
-    alpha, P = np.array([10.0, 1.0]), 100.0 * np.eye(2)
-    s = SimpleNamespace(seen=0, short=0.0, level=0.0, long=floor, usual=0.0, sums=np.zeros(2), excited=0, jumps=[])
-    t = np.arange(3001) * period
+def jumping_samples():
+    """φ, τ and relative uncertainty (3001,) of a cubic stiffness that falls to 40 %; three samples are broken."""
+    rng, t = np.random.default_rng(9), np.arange(3001) * 2e-3
     phi = 1.2e-3 * np.sin(5 * t) + rng.normal(0, 1e-6, len(t))
     y = 1.2e4 * phi + 8e8 * phi**3 + rng.normal(0, 0.3, len(t))
     y[2000:] *= 0.4
     phi[300], y[301], phi[302] = np.nan, 2e9, 3.0
-    unknown = np.where(rng.random(len(t)) < 0.95, rng.uniform(0.0, 0.32, len(t)), np.inf)
-    for k in range(len(t)):
-        found = estimator.update(phi[k : k + 1], y[k : k + 1], unknown[k])
-        active = 0.2 * scale <= abs(phi[k]) < 1.0 and abs(y[k]) < 1e9 and unknown[k] <= 0.3
+    return phi, y, np.where(rng.random(len(t)) < 0.95, rng.uniform(0.0, 0.32, len(t)), np.inf)
+
+
+def opened(P, alpha, floor):
+    """Covariance after a jump: P + (α αᵀ + diag(0.3 α)²)/floor, with eigenvalues of 100 at most."""
+    P = P + (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / floor
+    values, vectors = np.linalg.eigh(P / 100.0)
+    return 100.0 * vectors @ np.diag(np.minimum(values, 1.0)) @ vectors.T
+
+
+def learn_by_the_formulas(estimator, textbook, s, mu, floor):
+    """Update estimator and written-out state s with every sample; check error and excitation at each."""
+    for k, (phi, y, unknown) in enumerate(zip(*jumping_samples(), strict=True)):
+        found = estimator.update([phi], [y], unknown)
+        active = 2e-4 <= abs(phi) < 1.0 and abs(y) < 1e9 and unknown <= 0.3
         assert estimator.excited[0] == active
-        if not active:
-            assert found[0] == 0.0
-            continue
-        x = phi[k] / scale
-        P, alpha, error, weighed = textbook(np.array([x, x**3]), y[k], P, alpha, mu, 0.0)
-        s.sums = mu * s.sums + [(unknown[k] * y[k]) ** 2, y[k] ** 2]
-        s.excited += 1
+        error = 0.0
+        if active:
+            x = phi / 1e-3
+            s.P, s.alpha, error, weighed = textbook(np.array([x, x**3]), y, s.P, s.alpha, mu, 0.0)
+            s.sums = mu * s.sums + [(unknown * y) ** 2, y**2]
+            s.excited, s.last = s.excited + 1, s.long
+            if level(s, weighed, y, 50, floor, 0.3):
+                s.P, s.seen, s.short, s.level = opened(s.P, s.alpha, floor), 0, 0.0, 0.0
+                s.jumps.append(k)
         assert found[0] == pytest.approx(error, rel=1e-6, abs=1e-9)
-        last = s.long
-        if level(s, weighed, y[k], window, floor, share):
-            P = P + (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / floor
-            values, vectors = np.linalg.eigh(P / 100.0)
-            P = 100.0 * vectors @ np.diag(np.minimum(values, 1.0)) @ vectors.T
-            s.seen, s.short, s.level = 0, 0.0, 0.0
-            s.jumps.append(k)
+
+
+def test_a_stiffness_with_jumps_by_the_formulas(textbook):
+    """Usual and present level, the covariance opened where it jumps; broken samples teach nothing."""
+    estimator = StiffnessEstimator(
+        1, 2, period=2e-3, scale=1e-3, mu=0.995, change_share=0.3, change_window=0.1, noise=0.2,
+        initial_covariance=100.0, initial_coefficients=[1e4, 1e9],
+    )  # fmt: skip
+    s = SimpleNamespace(seen=0, short=0.0, level=0.0, long=0.04, usual=0.0, sums=np.zeros(2), excited=0, jumps=[])
+    s.alpha, s.P = np.array([10.0, 1.0]), 100.0 * np.eye(2)
+    learn_by_the_formulas(estimator, textbook, s, 0.995, 0.04)
     assert len(s.jumps) == 1 and 2000 < s.jumps[0] < 2100
-    unit, known = scale ** np.array([1, 3]), math.sqrt(s.sums[0] / s.sums[1])
-    np.testing.assert_allclose(estimator.coefficients[0], alpha / unit, rtol=1e-6)
-    np.testing.assert_allclose(estimator.covariance[0], P / np.outer(unit, unit), rtol=1e-6)
-    np.testing.assert_allclose(estimator.noise, math.sqrt(last), rtol=1e-6)
-    np.testing.assert_allclose(estimator.excitation, s.excited * period, rtol=1e-9)
-    expected = np.sqrt(np.diag(P) * last + (known * alpha) ** 2) / unit
+    unit, known = 1e-3 ** np.array([1, 3]), math.sqrt(s.sums[0] / s.sums[1])
+    np.testing.assert_allclose(estimator.coefficients[0], s.alpha / unit, rtol=1e-6)
+    np.testing.assert_allclose(estimator.covariance[0], s.P / np.outer(unit, unit), rtol=1e-6)
+    np.testing.assert_allclose(estimator.noise, math.sqrt(s.last), rtol=1e-6)
+    np.testing.assert_allclose(estimator.excitation, s.excited * 2e-3, rtol=1e-9)
+    expected = np.sqrt(np.diag(s.P) * s.last + (known * s.alpha) ** 2) / unit
     np.testing.assert_allclose(estimator.standard_deviation[0], expected, rtol=1e-6)
     estimator.reset()
     np.testing.assert_allclose(estimator.coefficients, [[1e4, 1e9]], rtol=1e-12)

@@ -73,53 +73,80 @@ def test_a_load_reduces_the_uncertainty_of_the_backlash():
     assert move(none, np.linspace(0.0, 0.1, 400))[-1].tolist() == pytest.approx([0.0, 0.0, 4e-4])
 
 
-@pytest.mark.parametrize(('shares', 'lag'), [((0.5, 0.5), 0.1), ((0.9, 0.1), 0.04), ((0.0, 1.0), 0.3)])
-def test_lost_motion_by_the_formulas(shares, lag):
+def backlash(theta):
+    """Backlash of two joints, rad."""
+    return np.array([1e-3, 2e-3]) * (1.5 + np.sin(theta))
+
+
+def left(shares, limit, tau):
+    """Share of the backlash left under a load: Σ b/(1 + (τ/(part τ_max))²)."""
+    return sum(b / (1.0 + (tau / (part * limit)) ** 2) for b, part in zip(shares, (0.01, 0.04), strict=True))
+
+
+class WrittenPlay:
+    """Lost motion of one joint, written out: slack · place of θ in the play, slack by the lagged load."""
+
+    def __init__(self, shares, limit, lag, deviation):
+        self.shares, self.limit, self.lag, self.deviation = shares, limit, lag, deviation
+        self.theta, self.loads, self.known = None, None, False
+        self.place = self.spread = self.step = self.motion = 0.0
+
+    def update(self, theta, load, width):
+        """Take θ, load and backlash; return lost motion, slack and the uncertainty of the lost motion."""
+        if self.theta is not None:
+            self.place = min(max(self.place + (theta - self.theta) / width, -1.0), 1.0)
+        self.theta, self.known, self.loads = theta, self.known or abs(self.place) >= 1.0, self.loads or [load] * 2
+        lags = (self.lag, 3.0 * self.lag)
+        self.loads = [x + PERIOD / T * (load - x) for x, T in zip(self.loads, lags, strict=True)]
+        shares = [left(self.shares, self.limit, x) for x in (load, *self.loads)]
+        self.spread = max(max(shares) - min(shares), (1 - PERIOD / 0.2) * self.spread)
+        slack = shares[1] * width
+        self.step = max(abs(slack * self.place - self.motion), (1 - PERIOD / 0.05) * self.step)
+        self.motion = slack * self.place
+        spread = self.spread if self.known else 1.0
+        return self.motion, slack, spread * width + self.step + 2.0 * max(shares) * self.deviation
+
+
+LIMIT, DEVIATION = np.array([150.0, 250.0]), np.array([0.0, 3e-4])
+
+
+@pytest.fixture
+def motion():
+    """θ and load (600, 2) of two joints, random walks."""
     rng = np.random.default_rng(6)
-    period, limit = 8e-3, np.array([150.0, 250.0])
+    return np.cumsum(rng.normal(0, 4e-4, (600, 2)), axis=0), np.cumsum(rng.normal(0, 0.6, (600, 2)), axis=0)
 
-    def backlash(theta):
-        return np.array([1e-3, 2e-3]) * (1.5 + np.sin(theta))
 
-    def of(j, tau):
-        return sum(b / (1.0 + (tau / (part * limit[j])) ** 2) for b, part in zip(shares, (0.01, 0.04), strict=True))
-
-    deviation = np.array([0.0, 3e-4])
+@pytest.mark.parametrize(('shares', 'lag'), [((0.5, 0.5), 0.1), ((0.9, 0.1), 0.04), ((0.0, 1.0), 0.3)])
+def test_lost_motion_by_the_formulas(motion, shares, lag):
     parts = {'load_shares': shares, 'load_lag': np.full(2, lag)}
-    lost = Lost(2, backlash, limit, period, backlash_deviation=deviation, **parts)
-    theta, load = np.cumsum(rng.normal(0, 4e-4, (600, 2)), axis=0), np.cumsum(rng.normal(0, 0.6, (600, 2)), axis=0)
-    state = [SimpleNamespace(place=0.0, spread=0.0, step=0.0, motion=0.0, known=False, loads=None) for _ in range(2)]
-    for k in range(len(theta)):
-        lost.update(theta[k], load[k])
-        for j, one in enumerate(state):
-            width = backlash(theta[k])[j]
-            if k:
-                one.place = min(max(one.place + (theta[k, j] - theta[k - 1, j]) / width, -1.0), 1.0)
-            one.known = one.known or abs(one.place) >= 1.0
-            one.loads = one.loads or [load[k, j]] * 2
-            one.loads = [x + period / T * (load[k, j] - x) for x, T in zip(one.loads, (lag, 3.0 * lag), strict=True)]
-            left = [of(j, x) for x in (load[k, j], *one.loads)]
-            one.spread = max(max(left) - min(left), (1 - period / 0.2) * one.spread)
-            slack = left[1] * width
-            one.step = max(abs(slack * one.place - one.motion), (1 - period / 0.05) * one.step)
-            one.motion = slack * one.place
-            uncertainty = (one.spread if one.known else 1.0) * width + one.step + 2.0 * max(left) * deviation[j]
-            assert lost.motion[j] == pytest.approx(one.motion, rel=1e-9, abs=1e-18)
-            assert lost.slack[j] == pytest.approx(slack, rel=1e-9)
-            assert lost.uncertainty[j] == pytest.approx(uncertainty, rel=1e-9)
-    assert all(one.known for one in state)
-    # a period longer than the memory: the load itself, and nothing kept
-    coarse = Lost(2, backlash, limit, 1.0, **parts)
-    for k in range(3):
-        coarse.update(theta[200 * k], load[200 * k])
-    np.testing.assert_allclose(coarse.slack, backlash(theta[400]) * of(np.arange(2), load[400]), rtol=1e-12)
-    # before the first sample it may be anywhere in any play, where there is one
-    lost = Lost(2, backlash, limit, period, backlash_deviation=deviation, **parts)
-    assert np.all(lost.uncertainty > 0.1) and not Lost(2, None, limit, period).uncertainty.any()
-    lost.update(theta[0], load[0])
+    lost = Lost(2, backlash, LIMIT, PERIOD, backlash_deviation=DEVIATION, **parts)
+    joints = [WrittenPlay(shares, *part) for part in zip(LIMIT, (lag, lag), DEVIATION, strict=True)]
+    for theta, load in zip(*motion, strict=True):
+        lost.update(theta, load)
+        each = zip(joints, theta, load, backlash(theta), strict=True)
+        expected = [joint.update(*given) for joint, *given in each]
+        found = np.stack([lost.motion, lost.slack, lost.uncertainty], axis=1)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-18)
+    assert all(joint.known for joint in joints)
+
+
+def test_a_period_beyond_the_memory_takes_the_load_itself(motion):
+    lost = Lost(2, backlash, LIMIT, 1.0)
+    for theta, load in zip(*(part[::200] for part in motion), strict=True):
+        lost.update(theta, load)
+    expected = backlash(motion[0][400]) * left((0.5, 0.5), LIMIT, motion[1][400])
+    np.testing.assert_allclose(lost.slack, expected, rtol=1e-12)
+
+
+def test_before_the_first_sample_it_may_be_anywhere_in_any_play(motion):
+    lost = Lost(2, backlash, LIMIT, PERIOD, backlash_deviation=DEVIATION)
+    assert np.all(lost.uncertainty > 0.1) and not Lost(2, None, LIMIT, PERIOD).uncertainty.any()
+    theta, load = motion[0][0], motion[1][0]
+    lost.update(theta, load)
     np.testing.assert_array_equal(lost.motion, 0.0)
-    unknown = 2.0 * deviation * [of(j, load[0, j]) for j in range(2)]
-    np.testing.assert_allclose(lost.uncertainty, backlash(theta[0]) + unknown, rtol=1e-12)
+    unknown = 2.0 * DEVIATION * left((0.5, 0.5), LIMIT, load)
+    np.testing.assert_allclose(lost.uncertainty, backlash(theta) + unknown, rtol=1e-12)
 
 
 def test_where_there_is_no_play_it_stays_where_it_was():

@@ -105,10 +105,27 @@ def test_the_settings_give_an_unmeasured_temperature(arm):
     np.testing.assert_array_equal(assumed.temperature, [20.0, *[np.nan] * (arm.n - 1)])
 
 
+def torques(arm, links, smooth, before):
+    """Equations of every torque, by name, at smoothed signals (3, 5, n) and the results of the sample before."""
+    value, first, second = smooth
+    link = arm.robot.inverse_dynamics(value[0], first[0], second[0], links)
+    rotor = value[1] - arm.rotor_inertia * second[2]
+    H, omega = value[3], first[2]
+    friction = value[4] + 0.9 * arm.friction.level(before.torque) * H + 0.02 * omega
+    elastic = value[2] - value[0] - before.motion
+    spring = arm.stiffness.torque(elastic) + arm.damping * (omega - first[0])
+    by_motor = rotor - friction
+    measured = by_motor + before.spring * (spring - by_motor)
+    return {
+        'torque_link': link, 'rotor_torque': rotor, 'friction_torque': friction,
+        'friction_error': rotor - link - friction, 'torque_motor': by_motor, 'deformation': elastic,
+        'torque_spring': spring, 'external': measured - link, 'torque': measured - before.link * (measured - link),
+    }  # fmt: skip
+
+
 def test_every_torque_is_what_its_equation_says(arm):
     """Nothing learns: constant α, stiffness as described."""
-    settings = EstimationSettings(friction='none', window=0.04)
-    signals = motion(arm, 400)
+    settings, signals = EstimationSettings(friction='none', window=0.04), motion(arm, 400)
     d, expected = smoothed(arm, signals, settings)
     estimator = JointEstimator(arm, PERIOD, settings)
     estimator.learning = False
@@ -117,31 +134,7 @@ def test_every_torque_is_what_its_equation_says(arm):
     links.rotor_inertia[:] = 0.0
 
     def watch(k):
-        value, first, second = expected[k - 2 * d]
-        np.testing.assert_allclose([estimator.q, estimator.dq, estimator.ddq], [value[0], first[0], second[0]])
-        sides = [estimator.theta, estimator.omega, estimator.rotor_acceleration]
-        np.testing.assert_allclose(sides, [value[2], first[2], second[2]])
-        np.testing.assert_allclose([estimator.motor_torque, estimator.hysteresis], value[[1, 3]], atol=1e-12)
-        link = arm.robot.inverse_dynamics(value[0], first[0], second[0], links.values)
-        rotor = value[1] - arm.rotor_inertia * second[2]
-        H, omega = value[3], first[2]
-        dry = arm.friction.level(state.torque) * H
-        friction = value[4] + 0.9 * dry + 0.02 * omega
-        elastic = value[2] - value[0] - state.motion
-        spring = arm.stiffness.torque(elastic) + arm.damping * (omega - first[0])
-        by_motor = rotor - friction
-        measured = by_motor + state.spring * (spring - by_motor)
-        for name, wanted in (
-            ('torque_link', link),
-            ('rotor_torque', rotor),
-            ('friction_torque', friction),
-            ('friction_error', rotor - link - friction),
-            ('torque_motor', by_motor),
-            ('deformation', elastic),
-            ('torque_spring', spring),
-            ('external', measured - link),
-            ('torque', measured - state.link * (measured - link)),
-        ):
+        for name, wanted in torques(arm, links.values, expected[k - 2 * d], state).items():
             np.testing.assert_allclose(getattr(estimator, name), wanted, rtol=1e-7, atol=1e-7, err_msg=name)
         # results of the parts count from the next sample on
         state.torque, state.motion = estimator.torque, estimator.lost_motion['motion'].copy()
@@ -151,74 +144,106 @@ def test_every_torque_is_what_its_equation_says(arm):
     play(estimator, signals, watch)
     assert state.seen == 400 - 2 * d - estimator.filter.samples + 1
     assert 0.01 < estimator.spring_weight.mean() < 1 and 0.01 < estimator.link_weight.mean() < 1
+
+
+def test_signals_are_smoothed_together_and_late_by_the_window(arm):
+    settings, signals = EstimationSettings(friction='none', window=0.04), motion(arm, 400)
+    d, expected = smoothed(arm, signals, settings)
+    estimator = JointEstimator(arm, PERIOD, settings)
+
+    def watch(k):
+        value, first, second = expected[k - 2 * d]
+        np.testing.assert_allclose([estimator.q, estimator.dq, estimator.ddq], [value[0], first[0], second[0]])
+        sides = [estimator.theta, estimator.omega, estimator.rotor_acceleration]
+        np.testing.assert_allclose(sides, [value[2], first[2], second[2]])
+        np.testing.assert_allclose([estimator.motor_torque, estimator.hysteresis], value[[1, 3]], atol=1e-12)
+
+    play(estimator, signals, watch)
     assert estimator.delay == pytest.approx(estimator.filter.delay + d * PERIOD)
     np.testing.assert_array_equal(estimator.temperature, np.full(arm.n, WARM))
 
 
-def test_every_part_learns_in_its_turn(arm):
-    """Four samples a turn at 500 Hz: stiffness, friction, contact, weights, one after the other.
+class Parts:
+    """The parts of an estimation by themselves, each with the inputs that its equations give at a sample."""
 
-    Parts by themselves learn the same from the same inputs.
-    """
+    def __init__(self, arm, settings):
+        turn, limit = 4 * PERIOD, arm.robot.limits.effort
+        self.arm, self.deviation, self.lost = arm, arm.kinematic_error_deviation, play_of(arm, limit, turn)
+        self.friction, self.stiffness = make_friction(arm, settings, turn), make_stiffness(arm, settings, turn)
+        self.detector = ContactDetector(arm.n, turn, floor=0.008 * limit, noise=1e-4 * limit)
+        self.held_back, self.within = [], []
+
+    def update(self, e, turn):
+        """Let the part whose turn it is take the sample of the estimator e."""
+        free = not self.detector.states['since'].any()
+        if turn == 0:
+            self.update_stiffness(e, free)
+        elif turn == 1 and e.learning:
+            residual = e.rotor_torque - e.torque_link - e.speed_friction
+            self.friction.update(residual, e.coulomb_friction, e.omega, np.full(e.n, free))
+        elif turn == 2:
+            self.update_contact(e)
+
+    def update_stiffness(self, e, free):
+        """φ = θ − q − lost motion and τ_motor − D (ω − q̇); unknown, relative: half of the play and the map's error."""
+        lost = self.lost
+        for joint in zip(lost, e.theta, e.torque_link, self.arm.backlash(e.theta), strict=True):
+            lost_motion_step(*joint)
+        phi = e.theta - e.q - lost['motion']
+        moving = (np.abs(e.omega) >= 0.01) & free
+        of_play = 0.3 * lost['slack'] + lost['uncertainty']
+        unknown = np.hypot(0.5 * of_play, self.deviation(e.theta)) / np.abs(phi)
+        clear = unknown <= 0.3
+        self.held_back.append(moving & ~clear & (of_play <= 0.6 * np.abs(phi)))
+        self.within.append(moving & clear & (np.abs(phi) < 2.0 * self.arm.backlash(e.theta)))
+        if e.learning:
+            measure = e.torque_motor - self.arm.damping * (e.omega - e.dq)
+            self.stiffness.update(phi, measure, np.where(moving, unknown, np.inf), e.reference_stiffness)
+
+    def update_contact(self, e):
+        """τ_motor − τ_link and τ_spring − τ_link with their deviations; shares of play and link that are taken off."""
+        lost, elastic, motor = self.lost, e.elastic, e.torque_motor - e.torque_link
+        k_phi = TorsionalStiffness(e.stiffness.coefficients, e.stiffness.reach).stiffness(e.deformation)
+        unknown = np.hypot(0.1 * lost['slack'] + lost['uncertainty'], self.deviation(e.theta))
+        wrong = np.hypot(k_phi * unknown, 0.05 * e.torque_link)
+        by_spring = np.stack([np.where(elastic, e.torque_spring - e.torque_link, motor), wrong * elastic])
+        taken_off = np.stack([k_phi * lost['motion'], k_phi * lost['uncertainty'], 0.05 * e.torque_link]) * elastic
+        sides, adapted = np.stack([motor, e.motor_deviation]), self.friction.excitation > 15.0
+        self.detector.update(sides, by_spring, taken_off, elastic, np.zeros(e.n, dtype=bool), e.omega, adapted)
+
+    def check(self, e):
+        """The estimator's parts have learnt the same."""
+        np.testing.assert_allclose(e.lost_motion['uncertainty'], self.lost['uncertainty'], rtol=1e-9)
+        np.testing.assert_allclose(e.stiffness.coefficients, self.stiffness.coefficients, rtol=1e-8)
+        np.testing.assert_array_equal(e.stiffness.excited, self.stiffness.excited)
+        np.testing.assert_allclose(e.stiffness.unknown, self.stiffness.unknown, rtol=1e-9)
+        np.testing.assert_allclose(e.friction.parameters, self.friction.parameters, rtol=1e-9)
+        np.testing.assert_allclose(e.detector.ratio, self.detector.ratio, rtol=1e-9)
+        np.testing.assert_array_equal(e.contact, self.detector.contact)
+
+
+def test_every_part_learns_in_its_turn(arm):
+    """Four samples a turn at 500 Hz: stiffness, friction, contact, weights, one after the other."""
     settings = EstimationSettings(window=0.04, torque_noise=1e-4)
     deviation = PeriodicMap.stack([PeriodicMap([0.0, 1e-4, 3e-4])] * arm.n)
     arm = replace(arm, kinematic_error_deviation=deviation)
-    estimator, turn, limit = JointEstimator(arm, PERIOD, settings), 4 * PERIOD, arm.robot.limits.effort
-    np.testing.assert_allclose(estimator.detector.floor, 0.008 * limit)
-    lost = play_of(arm, limit, turn)
-    friction, stiffness = make_friction(arm, settings, turn), make_stiffness(arm, settings, turn)
-    detector = ContactDetector(arm.n, turn, floor=0.008 * limit, noise=1e-4 * limit)
-    turns, held_back, within = [], [], []
+    estimator, parts, turns = JointEstimator(arm, PERIOD, settings), Parts(arm, settings), []
+    np.testing.assert_allclose(estimator.detector.floor, 0.008 * arm.robot.limits.effort)
 
     def watch(k):
-        e, weights = estimator, (estimator.spring_weight, estimator.external_deviation, estimator.link_weight)
-        turn, motor, free = (k + 1) % 4, e.torque_motor - e.torque_link, not detector.states['since'].any()
-        if turn == 0:
-            for joint in zip(lost, e.theta, e.torque_link, arm.backlash(e.theta), strict=True):
-                lost_motion_step(*joint)
-            phi = e.theta - e.q - lost['motion']
-            moving = (np.abs(e.omega) >= 0.01) & free
-            of_play = 0.3 * lost['slack'] + lost['uncertainty']
-            unknown = np.hypot(0.5 * of_play, deviation(e.theta)) / np.abs(phi)
-            clear = unknown <= 0.3
-            held_back.append(moving & ~clear & (of_play <= 0.6 * np.abs(phi)))
-            within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
-            if e.learning:
-                unknown = np.where(moving, unknown, np.inf)
-                measure = e.torque_motor - arm.damping * (e.omega - e.dq)
-                stiffness.update(phi, measure, unknown, e.reference_stiffness)
-        elif turn == 1 and e.learning:
-            residual = e.rotor_torque - e.torque_link - e.speed_friction
-            friction.update(residual, e.coulomb_friction, e.omega, np.full(arm.n, free))
-        elif turn == 2:
-            curve = TorsionalStiffness(e.stiffness.coefficients, e.stiffness.reach)
-            elastic, k_phi = e.elastic, curve.stiffness(e.deformation)
-            unknown = np.hypot(0.1 * lost['slack'] + lost['uncertainty'], deviation(e.theta))
-            wrong = np.hypot(k_phi * unknown, 0.05 * e.torque_link)
-            by_spring = np.stack([np.where(elastic, e.torque_spring - e.torque_link, motor), wrong * elastic])
-            taken_off = np.stack([k_phi * lost['motion'], k_phi * lost['uncertainty'], 0.05 * e.torque_link])
-            taken_off *= elastic
-            sides = np.stack([motor, e.motor_deviation])
-            adapted, doubted = friction.excitation > 15.0, np.zeros(arm.n, dtype=bool)
-            detector.update(sides, by_spring, taken_off, elastic, doubted, e.omega, adapted)
-        np.testing.assert_allclose(e.lost_motion['uncertainty'], lost['uncertainty'], rtol=1e-9)
-        np.testing.assert_allclose(e.stiffness.coefficients, stiffness.coefficients, rtol=1e-8)
-        np.testing.assert_array_equal(e.stiffness.excited, stiffness.excited)
-        np.testing.assert_allclose(e.stiffness.unknown, stiffness.unknown, rtol=1e-9)
-        np.testing.assert_allclose(e.friction.parameters, friction.parameters, rtol=1e-9)
-        np.testing.assert_allclose(e.detector.ratio, detector.ratio, rtol=1e-9)
-        np.testing.assert_array_equal(e.contact, detector.contact)
+        turn, weights = (k + 1) % 4, (estimator.spring_weight, estimator.external_deviation, estimator.link_weight)
+        parts.update(estimator, turn)
+        parts.check(estimator)
         # weights change in their turn alone
         assert turn == 3 or not turns or all(map(np.array_equal, weights, turns[-1][1]))
         turns.append((turn, weights))
 
     play(estimator, motion(arm, 500, seed=1), watch)
     assert {turn for turn, _ in turns} == {0, 1, 2, 3} and estimator.elastic.all()
-    assert np.any(held_back) and np.any(within)
-    assert stiffness.excitation.max() > 0.1 and friction.excitation.max() > 0.1 and detector.ratio.max() >= 0.0
+    assert np.any(parts.held_back) and np.any(parts.within) and parts.detector.ratio.max() >= 0.0
+    assert parts.stiffness.excitation.max() > 0.1 and parts.friction.excitation.max() > 0.1
     # switched off, only play and error levels are followed
-    estimator.learning = False
-    before = estimator.friction.parameters, estimator.stiffness.coefficients
+    estimator.learning, before = False, (estimator.friction.parameters, estimator.stiffness.coefficients)
     play(estimator, motion(arm, 100, seed=2), watch)
     np.testing.assert_array_equal(estimator.friction.parameters, before[0])
     np.testing.assert_array_equal(estimator.stiffness.coefficients, before[1])
@@ -276,52 +301,68 @@ def test_a_contact_stops_the_learning_until_it_lasts(arm):
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)
 
 
-def test_weights_are_those_of_the_inverse_variances(arm):
+OMEGA = np.array([0.0, 0.1, -0.2, 0.3, 5.0, -5.0])  # rad/s
+HYSTERESIS = np.array([0.5, 0.5, 1.1, 1.0, 0.2, 1.0])
+
+
+def drawn_states(arm, settings, rng):
+    """Estimate, play and spring of every joint, at random: the first two learnt, the last one in contact."""
+    n = arm.n
+    estimate, play, law = estimate_of(arm, settings), np.zeros(n, Play.dtype), np.zeros(n, Spring.dtype)
+    estimate['coulomb_level'], estimate['deformation'] = rng.uniform(1, 9, n), rng.normal(0, 1e-3, n)
+    estimate['torque_link'], estimate['contact'] = rng.normal(0, 20, n), np.arange(n) == 5
+    play['slack'], play['uncertainty'] = rng.uniform(0, 1e-3, n), rng.uniform(0, 1e-4, n)
+    law['reliable'] = np.arange(n) < 2
+    return estimate, play, law
+
+
+def written_motor_variance(estimate, floor, omega, hysteresis):
+    """σ² = floor + ((0.1 + 0.5 (1 − slip)) F)², slip = min(|ω| 0.2/ω_min, 1) min(H, 1)."""
+    slip = min(abs(omega) * 0.2 / 0.05, 1.0) * min(hysteresis, 1.0)
+    return floor + ((0.1 + 0.5 * (1.0 - slip)) * estimate['coulomb_level']) ** 2
+
+
+def written_spring_variance(arm, j, estimate, play, floor, slope, variance):
+    """σ² = floor + k² (5 µrad² + lost²) + variance of the curve; without a described backlash lost is presliding's."""
+    if arm.backlash is not None:
+        lost = 0.1 * play['slack'] + play['uncertainty']
+    else:
+        hint = 1e-9 if arm.friction is None else arm.friction.maxwell_slip.presliding.tables[j].max()
+        lost = hint / (1.0 + (estimate['deformation'] / hint) ** 2)
+    return floor + slope**2 * (2.5e-11 + lost**2) + variance + (0.0 if estimate['elastic'] else 1e12)
+
+
+def written_weights(motor, spring, rotor, of_link, contact):
+    """Weights by inverse variances: of the spring, deviation of the external torque, of the link."""
+    share = (motor + rotor) / (motor + rotor + spring) if spring < np.inf else 0.0
+    deviation = math.sqrt(share * spring) if share else math.sqrt(motor)
+    return share, deviation, 0.0 if contact else deviation**2 / (deviation**2 + of_link + rotor)
+
+
+@pytest.mark.parametrize('missing', [{}, {'backlash': None}, {'backlash': None, 'friction': None}])
+def test_weights_are_those_of_the_inverse_variances(arm, missing):
     """One joint after the other, with and without learnt stiffness, backlash, friction; contact takes the link away."""
-    rng = np.random.default_rng(2)
-    settings = EstimationSettings(omega_min=0.05)
-    n, limit = arm.n, arm.robot.limits.effort
-    described = np.arange(n) % 2 == 0
-    rotors = np.arange(n) < 4
-    base = replace(arm, stiffness_described=described, rotor_identifiable=rotors)
-    for one in (base, replace(base, backlash=None), replace(base, backlash=None, friction=None)):
-        estimate, play, law = estimate_of(one, settings), np.zeros(n, Play.dtype), np.zeros(n, Spring.dtype)
-        inertia = np.where(rotors, 0.0, 0.3 * arm.rotor_inertia)
-        slope, variance = rng.uniform(1e3, 2e4, n), rng.uniform(0, 2, n)
-        omega, hysteresis = np.array([0.0, 0.1, -0.2, 0.3, 5.0, -5.0]), np.array([0.5, 0.5, 1.1, 1.0, 0.2, 1.0])
-        acceleration, law['reliable'] = rng.normal(0, 5, n), np.arange(n) < 2
-        estimate['coulomb_level'], estimate['deformation'] = rng.uniform(1, 9, n), rng.normal(0, 1e-3, n)
-        estimate['torque_link'], estimate['contact'] = rng.normal(0, 20, n), np.arange(n) == 5
-        play['slack'], play['uncertainty'] = rng.uniform(0, 1e-3, n), rng.uniform(0, 1e-4, n)
-        for j, s in enumerate(estimate):
-            floor = (0.002 * limit[j]) ** 2
-            slip = min(abs(omega[j]) * 0.2 / 0.05, 1.0) * min(hysteresis[j], 1.0)
-            expected = floor + ((0.1 + 0.5 * (1.0 - slip)) * s['coulomb_level']) ** 2
-            motor = motor_variance(estimate[j], omega[j], hysteresis[j])
-            assert motor == pytest.approx(expected, rel=1e-9)
-            if one.backlash is not None:
-                lost = 0.1 * play['slack'][j] + play['uncertainty'][j]
-            else:
-                hint = 1e-9 if one.friction is None else one.friction.maxwell_slip.presliding.tables[j].max()
-                lost = hint / (1.0 + (s['deformation'] / hint) ** 2)
-            k, v = slope[j], variance[j]
-            spring = spring_variance(estimate[j], play[j], law[j], (k, v))
-            elastic = described[j] or j < 2
-            assert estimate['elastic'][j] == elastic
-            assert spring == pytest.approx(
-                floor + k**2 * (2.5e-11 + lost**2) + v + (0.0 if elastic else 1e12), rel=1e-9
-            )
-            rotor, of_link = (inertia[j] * acceleration[j]) ** 2, floor + (0.05 * s['torque_link']) ** 2
-            for doubted, there in ((False, True), (True, True), (False, False)):
-                weigh(estimate[j], motor, spring if there else np.inf, acceleration[j], doubted)
-                share = 0.0 if doubted or not there else (motor + rotor) / (motor + rotor + spring)
-                deviation = math.sqrt(share * spring) if share else math.sqrt(motor)
-                now = estimate[j]
-                assert now['motor_deviation'] == pytest.approx(math.sqrt(motor), rel=1e-12)
-                assert now['spring_weight'] == pytest.approx(share, rel=1e-9)
-                assert now['external_deviation'] == pytest.approx(deviation, rel=1e-9)
-                link = 0.0 if j == 5 else deviation**2 / (deviation**2 + of_link + rotor)
-                assert now['link_weight'] == pytest.approx(link, rel=1e-9)
+    rng, n = np.random.default_rng(2), arm.n
+    described, rotors = np.arange(n) % 2 == 0, np.arange(n) < 4
+    arm = replace(arm, stiffness_described=described, rotor_identifiable=rotors, **missing)
+    estimate, play, law = drawn_states(arm, EstimationSettings(omega_min=0.05), rng)
+    slope, variance, acceleration = rng.uniform(1e3, 2e4, n), rng.uniform(0, 2, n), rng.normal(0, 5, n)
+    of_rotor = (np.where(rotors, 0.0, 0.3 * arm.rotor_inertia) * acceleration) ** 2
+    for j, now in enumerate(estimate):
+        floor = (0.002 * arm.robot.limits.effort[j]) ** 2
+        motor = motor_variance(now, OMEGA[j], HYSTERESIS[j])
+        assert motor == pytest.approx(written_motor_variance(now, floor, OMEGA[j], HYSTERESIS[j]), rel=1e-9)
+        spring = spring_variance(now, play[j], law[j], (slope[j], variance[j]))
+        assert now['elastic'] == (described[j] or j < 2)
+        expected = written_spring_variance(arm, j, now, play[j], floor, slope[j], variance[j])
+        assert spring == pytest.approx(expected, rel=1e-9)
+        of_link = floor + (0.05 * now['torque_link']) ** 2
+        for doubted, side in ((False, spring), (True, spring), (False, np.inf)):
+            weigh(now, motor, side, acceleration[j], doubted)
+            expected = written_weights(motor, np.inf if doubted else side, of_rotor[j], of_link, j == 5)
+            found = [now[name] for name in ('spring_weight', 'external_deviation', 'link_weight')]
+            assert found == pytest.approx(expected, rel=1e-9)
+            assert now['motor_deviation'] == pytest.approx(math.sqrt(motor), rel=1e-12)
 
 
 @pytest.mark.parametrize('limits', [None, (0.2, 15.0, WARM - 1.0)])

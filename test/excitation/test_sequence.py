@@ -102,7 +102,9 @@ def test_braking_stays_on_the_path_and_ends_at_rest(limits, series, at):
     t = np.linspace(0.0, braking.duration, 50)
     np.testing.assert_allclose(later.position(0.2 + t), braking.position(t), atol=1e-12)
     derivatives_fit(later, 1e-5)
-    # A motion that has not begun stays where it is.
+
+
+def test_braking_of_a_motion_that_has_not_begun_waits(limits, series):
     waiting = Braking(series, -0.4, limits, lead=0.2)
     np.testing.assert_array_equal(waiting.position(0.3), Braking(series, 0.0, limits).position(0.3))
 

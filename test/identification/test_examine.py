@@ -81,7 +81,6 @@ def test_signals_are_examined_without_identification(true_robot, good):
 
 
 def test_recording_without_torque_is_examined(two_links):
-    """Motor side and temperatures: what could be found, and what not."""
     t = 0.01 * np.arange(400)
     q = np.stack([t, np.sin(4 * t)], axis=1)
     names = two_links.joint_names
@@ -103,7 +102,11 @@ def test_recording_without_torque_is_examined(two_links):
     speed = np.abs(np.gradient(q[:, 1], 0.01))
     assert second.fastest == pytest.approx(np.quantile(speed, 0.99))
     assert second.resting == pytest.approx(np.mean(speed <= 0.01))
-    warm = np.stack([20.0 + 0.5 * t, 20.0 + 0.7 * t], axis=1)
+
+
+def test_motor_side_and_temperatures_are_examined_without_torque(two_links):
+    t, names = 0.01 * np.arange(400), two_links.joint_names
+    q, warm = np.stack([t, np.sin(4 * t)], axis=1), 20.0 + np.outer(t, [0.5, 0.7])
     both = examine(two_links, Recording(names, t, q, theta=q, temperature=warm, name='run'))
     (line,) = both.able
     assert line.startswith('stiffness, kinematic error and backlash')

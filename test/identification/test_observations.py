@@ -87,7 +87,11 @@ def test_observation_is_the_motion_without_the_ends():
     assert found.name == 'run'
     np.testing.assert_array_equal(np.diff(found.kept), 4)
     assert found.decimator.cutoff == 5.0
-    one = observe(recording(), plan)
+
+
+def test_one_encoder_and_current_stand_for_both_sides_and_torque():
+    run, plan = recording(), FilterPlan(2.0, 20.0, 5.0, 4, 0.5)
+    one = observe(run, plan)
     assert one.theta is one.q and one.dtheta is one.dq and one.ddtheta is one.ddq and one.temperature is None
     currents = Recording(NAMES, run.time, run.q, current=np.ones_like(run.q), name='run')
     np.testing.assert_allclose(observe(currents, plan, {'a': 3.0, 'b': 5.0}).tau, np.tile([3.0, 5.0], (3800, 1)))

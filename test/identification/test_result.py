@@ -71,7 +71,6 @@ def test_measured_torque_takes_no_part(found):
 
 
 def test_description_states_values_with_deviations(found):
-    """Friction, rotors and base parameters are those of the solution, as many digits as there are."""
     result, _ = found
     document = result.description.document
     names = list(result.names)
@@ -92,10 +91,13 @@ def test_description_states_values_with_deviations(found):
         else:
             assert set(rotor) == {'value', 'identifiable'} and rotor['identifiable'] is False
     assert any(f'Ia_{k}' in names for k in range(1, 7))
+
+
+def test_description_states_base_parameters_with_deviations(found):
+    result, _ = found
     count = result.problem.base.count
-    for entry, name, value, std in zip(
-        document['inertial']['base'], names[:count], result.solution.chi, result.deviation[:count], strict=False
-    ):
+    base = result.description.document['inertial']['base']
+    for entry, name, value, std in zip(base, result.names[:count], result.solution.chi, result.deviation, strict=False):
         assert (entry['name'], entry['value']) == (name, pytest.approx(value))
         assert entry['std'] == pytest.approx(std)
 

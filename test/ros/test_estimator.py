@@ -194,12 +194,16 @@ def test_estimates_over_dds_are_those_in_process(ros, arm, start):
     assert np.linalg.eigvalsh(blocks / np.sqrt(np.einsum('jaa,jbb->jab', blocks, blocks))).min() > 0
 
 
-def test_save_restart_and_reset(ros, arm, start, tmp_path):
-    node, publisher = start()
-    descriptions = ros.listen(String, 'estimator/dynamics_description', LATCHED)
+def test_a_save_without_samples_is_refused(ros, start):
+    start()
     refused = ros.trigger('estimator/save')
     assert not refused.success
     assert 'samples' in refused.message
+
+
+def test_a_save_writes_and_publishes_the_estimates(ros, start, tmp_path):
+    node, publisher = start()
+    descriptions = ros.listen(String, 'estimator/dynamics_description', LATCHED)
     publisher.play(0, 3000)
     assert given(node) == 3000
     answer = ros.trigger('estimator/save')
@@ -217,16 +221,17 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
         ),
         what='description',
     )
-    # Shutting down writes the values learnt since; the next one goes on from there, and a reset goes back to the
-    # description.
-    path.unlink()
-    publisher.play(3000, 3200)
+
+
+def test_a_restart_resumes_and_a_reset_goes_back(ros, start, tmp_path):
+    node, publisher = start()
+    path = tmp_path / 'out' / 'dynamics.yaml'
+    publisher.play(0, 3000)
     alpha = node.session.estimator.friction.parameters.copy()
     assert ros.transition('estimator', 'deactivate')
     assert path.exists()
-    assert ros.transition('estimator', 'cleanup')
-    assert ros.transition('estimator', 'configure')
-    assert ros.transition('estimator', 'activate')
+    for verb in ('cleanup', 'configure', 'activate'):
+        assert ros.transition('estimator', verb)
     assert 'saved estimates' in node.diagnostics.message('setup')
     assert node.session.arm.friction_scale == pytest.approx(DynamicsDescription.load(path).scale())
     assert node.session.arm.friction_scale == pytest.approx(alpha, abs=0.05)
@@ -306,6 +311,20 @@ def test_a_joint_that_the_description_doubts_is_warned_of_once(ros, arm, tmp_pat
     assert poor in line and weak['help'] in line and good not in line
 
 
+def has_heard(watched, arm, found):
+    """Whether all that is published has come, and is what the session holds now."""
+    return set(watched.values) == set(found) and all(
+        list(watched.values[name]) == list(arm.robot.joint_names)
+        and np.array_equal(list(watched.values[name].values()), value, equal_nan=True)
+        and (
+            not watched.deviations[name]
+            if deviation is None
+            else np.array_equal(list(watched.deviations[name].values()), deviation, equal_nan=True)
+        )
+        for name, (value, deviation) in found.items()
+    )
+
+
 def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     """The values of the session, by joint name; `watch` hears the same, and its command prints it."""
     node, publisher = start(sample_rate=RATE, parameter_rate=50.0)
@@ -314,22 +333,7 @@ def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     here = node.session
     found = {name: (item.value, item.deviation) for name, item in estimates(here).items()}
     assert {'friction_scale', 'viscous_change', 'stiffness', 'temperature', 'contact', 'health'} <= set(found)
-
-    def heard():
-        """Whether all that is published has come, and is what the session holds now."""
-        values = listener.watched.values
-        return set(values) == set(found) and all(
-            list(values[name]) == list(arm.robot.joint_names)
-            and np.array_equal(list(values[name].values()), value, equal_nan=True)
-            and (
-                not listener.watched.deviations[name]
-                if deviation is None
-                else np.array_equal(list(listener.watched.deviations[name].values()), deviation, equal_nan=True)
-            )
-            for name, (value, deviation) in found.items()
-        )
-
-    ros.until(heard, what='estimates')
+    ros.until(lambda: has_heard(listener.watched, arm, found), what='estimates')
     ros.until(lambda: 'samples' in listener.watched.statuses, what='diagnostics')
     assert listener.watched.torques.keys() == {'joint', 'external'}
     assert listener.age < ros.PATIENCE

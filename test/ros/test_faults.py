@@ -164,6 +164,15 @@ def test_a_killed_excitation_stops_the_robot_and_starts_again(ros, hinge, make_h
         assert 'was lost' in node.diagnostics.message('excitation heartbeat')
 
 
+def at_work(arm, feedforward, estimator, identifier):
+    """Whether all nodes have their inputs, and the estimator samples."""
+    return (
+        estimator.diagnostics.level('samples') == DiagnosticStatus.OK
+        and arm.known(feedforward)
+        and all(node.diagnostics.level('inputs') == DiagnosticStatus.OK for node in (estimator, identifier))
+    )
+
+
 @pytest.mark.slow
 def test_clocks_that_jump_ahead_and_back_end_nothing(ros, hinge, make_hinge, description_file, tmp_path):
     arm = make_hinge(moves=True, clock=10_000 * 10**9)
@@ -173,24 +182,28 @@ def test_clocks_that_jump_ahead_and_back_end_nothing(ros, hinge, make_hinge, des
         ros.active(EstimatorNode, description_file=description_file, output_folder=str(tmp_path / 'e'), **common),
         ros.active(IdentifierNode, output_folder=str(tmp_path / 'i'), **common),
     ]
-
-    def well():
-        return (
-            nodes[1].diagnostics.level('samples') == DiagnosticStatus.OK
-            and arm.known(nodes[0])
-            and all(node.diagnostics.level('inputs') == DiagnosticStatus.OK for node in nodes[1:])
-        )
-
-    arm.talk(well, 'all at work')
+    arm.talk(lambda: at_work(arm, *nodes), 'all at work')
     assert ros.trigger('/identifier/start_recording').success
     for jump in (-3000, 3600, -3000, 86400 * 365):
         arm.now += jump * 10**9
         steps = nodes[1].session.steps
-        arm.talk(lambda steps=steps: well() and nodes[1].session.steps not in range(steps, steps + 50), 'work')
+        arm.talk(
+            lambda steps=steps: at_work(arm, *nodes) and nodes[1].session.steps not in range(steps, steps + 50), 'work'
+        )
     # The recording ended where time went back; another one can be made.
     assert 'time went back' in nodes[2].diagnostics.message('recording')
     assert ros.trigger('/identifier/start_recording').success
     assert ros.trigger('/identifier/stop_recording').success
+
+
+def effort_at_rest(node, arm):
+    """Effort at the end of a motion to 0."""
+    count = len(arm.trajectories)
+    arm.talk(lambda: arm.known(node), 'the position')
+    point = JointTrajectoryPoint(positions=[0.0], time_from_start=DurationMessage(sec=1))
+    arm.want(JointTrajectory(joint_names=['hinge'], points=[point]))
+    arm.talk(lambda: len(arm.trajectories) > count, 'a trajectory')
+    return arm.trajectories[-1].points[-1].effort[0]
 
 
 def test_a_swapped_robot_counts_from_the_next_configuration(ros, hinge, standing):
@@ -199,26 +212,16 @@ def test_a_swapped_robot_counts_from_the_next_configuration(ros, hinge, standing
     documents = ros.probe.create_publisher(String, 'robot_description', LATCHED)
     documents.publish(String(data=light))
     node, arm = ros.active(FeedforwardNode, use_description=False, timeout=5.0), standing
-
-    def held():
-        """The effort at rest."""
-        count = len(arm.trajectories)
-        arm.talk(lambda: arm.known(node), 'the position')
-        point = JointTrajectoryPoint(positions=[0.0], time_from_start=DurationMessage(sec=1))
-        arm.want(JointTrajectory(joint_names=['hinge'], points=[point]))
-        arm.talk(lambda: len(arm.trajectories) > count, 'a trajectory')
-        return arm.trajectories[-1].points[-1].effort[0]
-
-    assert held() == pytest.approx(-arm.GRAVITY, rel=1e-3)
+    assert effort_at_rest(node, arm) == pytest.approx(-arm.GRAVITY, rel=1e-3)
     documents.publish(String(data=heavy))
     arm.talk(lambda: node.diagnostics.level('robot_description') == DiagnosticStatus.WARN)
     documents.publish(String(data='<robot'))
-    assert held() == pytest.approx(-arm.GRAVITY, rel=1e-3)
+    assert effort_at_rest(node, arm) == pytest.approx(-arm.GRAVITY, rel=1e-3)
     documents.publish(String(data=heavy))
     arm.talk(lambda: 'mass value="4"' in node.sources['robot'].text())
     for verb in ('deactivate', 'cleanup', 'configure', 'activate'):
         assert ros.transition('/feedforward', verb), node.diagnostics.message('state')
-    assert held() == pytest.approx(-2 * arm.GRAVITY, rel=1e-3)
+    assert effort_at_rest(node, arm) == pytest.approx(-2 * arm.GRAVITY, rel=1e-3)
 
 
 @pytest.mark.slow

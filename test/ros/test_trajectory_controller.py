@@ -84,8 +84,7 @@ def test_braking_begins_at_the_controllers_reference(begin):
     stopped = seconds(stop.header.stamp) - began
     at = stopped - late + seconds(stop.points[0].time_from_start)
     reference = np.array([np.interp(at, times, row) for row in q.T])
-    # Left open by the search for the delay: 1 mrad, and half as much again as its grid of 5 ms does (below 1 rad/s);
-    # where the arm itself is, 0.3 s behind at more than 0.1 rad/s, is 30 mrad away.
+    # The delay search leaves 1 mrad open and 1.5 times its grid of 5 ms; the arm itself, 0.3 s behind, is 30 mrad off.
     np.testing.assert_allclose(first, reference, atol=1e-3 + 1.5 * 2.5e-3 * np.abs(speed).max() + 1e-3)
 
 

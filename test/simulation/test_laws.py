@@ -104,9 +104,8 @@ def test_hysteresis_is_bounded_continuous_and_passive(form, seed):
     assert np.abs(H).max() <= 1.0 + 1e-12
     assert (np.abs(np.diff(H)) <= stiffness * np.abs(dx) * (1 + 1e-9) + 1e-15).all()
     assert (np.diff(H) * dx >= -1e-15).all()
-    # From rest, no path gets anything out: the stored energy is never negative. Trapezoids, since H is monotonic in a
-    # step; their error is at most
-    # stiffness dx²/12 · the relative change of the slope, far below what a path dissipates.
+    # From rest, no path gets anything out: the stored energy is never negative. The error of trapezoids is at most
+    # stiffness dx²/12 · the relative change of the slope, far below the dissipation of a path.
     work = np.cumsum(0.5 * (H[1:] + H[:-1]) * dx)
     assert work.min() >= -stiffness * np.sum(dx**2) * 1e-6
     assert work[-1] > 0.1 * np.abs(dx).sum() * np.mean(np.abs(H)) * 0.1

@@ -155,10 +155,7 @@ def test_mass_at_a_known_place_of_another_link(true_robot):
 
 
 def test_what_a_badly_excited_robot_knows_of_a_payload_is_stated(true_robot):
-    """Small motions: errors of the robot's parameters are large and cancel in the torque, as in the payload's mass.
-
-    Scatter over repetitions of one motion, of robot and payload anew each time.
-    """
+    """Scatter over repetitions of one small motion; large errors of the robot's parameters cancel."""
     place, mass, trials = np.array([0.05, -0.02, 0.1]), 0.5, 12
     loaded, rng = with_body(true_robot, pinocchio.Inertia(mass, place, np.zeros((3, 3)))), np.random.default_rng(100)
     time, *motion = true_robot.motion(rng, SHORT['duration'], SHORT['rate'])

@@ -107,29 +107,30 @@ def test_total_least_squares_is_the_smallest_singular_vector(system):
     np.testing.assert_allclose(total_least_squares(triangles, start), expected[:-1], rtol=1e-6)
 
 
+def own_residual(blocks, triangles, start, m):
+    """Squared residual of the regression of motor m's current, fitted to its rows in motion; those at rest besides."""
+    A, y, motor = dense(blocks, start.sigma, start.rest_sigma)
+    moving, y_moving, _ = dense(blocks, start.sigma, None)
+    own = motor == m
+    others = np.column_stack([moving[own][:, N:], y_moving[own]])
+    shown = np.abs(others).max(axis=0) > 0
+    fit = np.linalg.lstsq(others[:, shown], moving[own][:, m], rcond=None)[0]
+    count = triangles.counts[m]
+    power = np.sum((moving[own][:, m] - others[:, shown] @ fit) ** 2) * count / (count - shown.sum())
+    if triangles.resting is not None:
+        residual = A[own][:, m] - np.column_stack([A[own][:, N:], y[own]])[:, shown] @ fit
+        power += np.sum(residual[np.abs(moving[own]).max(axis=1) == 0] ** 2)
+    return power
+
+
 def test_the_closed_form_is_the_smallest_eigenvalue(system):
     """Residual of the currents beside the exact columns, against that of each current's own regression."""
     blocks, _, triangles, start = system
-    A, y, motor = dense(blocks, start.sigma, start.rest_sigma)
+    A, y, _ = dense(blocks, start.sigma, start.rest_sigma)
     V, exact = A[:, :N], np.column_stack([A[:, N:], y])
     Q = np.linalg.qr(exact)[0]
     left = V - Q @ (Q.T @ V)
-    power = np.zeros(N)
-    moving, y_moving, motor_moving = dense(blocks, start.sigma, None)
-    for m in range(N):
-        own = motor_moving == m
-        others = np.column_stack([moving[own][:, N:], y_moving[own]])
-        others = others[:, np.abs(others).max(axis=0) > 0]
-        # parameters from the rows in motion; their residuals, and those of the rows at rest with them
-        fit = np.linalg.lstsq(others, moving[own][:, m], rcond=None)[0]
-        count, rank = triangles.counts[m], others.shape[1]
-        power[m] = np.sum((moving[own][:, m] - others @ fit) ** 2) * count / (count - rank)
-        if triangles.resting is not None:
-            everything = np.column_stack([A[motor == m][:, N:], y[motor == m]])
-            shown = np.abs(everything).max(axis=0) > 0
-            residual = A[motor == m][:, m] - everything[:, shown] @ fit
-            moving_rows = np.abs(moving[own]).max(axis=1) > 0
-            power[m] += np.sum(residual[~moving_rows] ** 2)
+    power = [own_residual(blocks, triangles, start, m) for m in range(N)]
     vectors = scipy.linalg.eigh(left.T @ left, np.diag(power))[1]
     g = vectors[:, 0]
     z = np.linalg.lstsq(exact, -V @ g, rcond=None)[0]
@@ -161,24 +162,27 @@ def solution_of(blocks):
     return triangles, mixed(triangles, lambda: blocks, np.zeros(N + B), start)
 
 
+def written_deviations(J, rho, motor, rest, scale, m):
+    """√(Σ ρ²/(rows − unknowns)) of the moving rows of motor m; √(Σ (s ρ)²/Σ s²) of its rests, not less."""
+    moving, still = (motor == m) & ~rest, (motor == m) & rest
+    used = np.count_nonzero(np.abs(J[moving]).max(axis=0))
+    sigma = np.sqrt(np.sum(rho[moving] ** 2) / (moving.sum() - used))
+    stays = np.sum(scale[still] ** 2)
+    return sigma, max(np.sqrt(np.sum((rho * scale)[still] ** 2) / stays), sigma) if stays else sigma
+
+
 def test_the_mixed_solution_is_the_regression_of_the_currents(system):
     blocks, z, _, _ = system
     triangles, found = solution_of(blocks)
     J, rho, motor, rest, scale = gauss_newton(blocks, found.x)
     sigma, rest_sigma = deviations(linearised(triangles, found.x), found.x)
     for m in range(N):
-        moving = (motor == m) & ~rest
-        used = np.count_nonzero(np.abs(J[moving]).max(axis=0))
-        assert sigma[m] == pytest.approx(np.sqrt(np.sum(rho[moving] ** 2) / (moving.sum() - used)), rel=1e-6)
+        moving, at_rest = written_deviations(J, rho, motor, rest, scale, m)
+        assert sigma[m] == pytest.approx(moving, rel=1e-6)
         assert sigma[m] == pytest.approx(NOISE[m], rel=0.15)
-        if rest.any():
-            still = (motor == m) & rest
-            stays = np.sum(scale[still] ** 2)
-            alone = np.sqrt(np.sum((rho * scale)[still] ** 2) / stays)
-            assert rest_sigma[m] == pytest.approx(max(alone, sigma[m]), rel=1e-6)
-    if not rest.any():
-        assert rest_sigma is None
-        rest_sigma = sigma
+        assert (rest_sigma is not None) == rest.any()
+        assert rest_sigma is None or rest_sigma[m] == pytest.approx(at_rest, rel=1e-6)
+    rest_sigma = sigma if rest_sigma is None else rest_sigma
     weight = scale / np.where(rest, rest_sigma[motor], sigma[motor])
     A, r = J * weight[:, None], rho * weight
     step = np.linalg.lstsq(A, r, rcond=None)[0]

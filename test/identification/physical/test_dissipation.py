@@ -74,12 +74,17 @@ def test_the_limit_of_the_joint_bounds_it_where_there_is_one(two_links, observed
     assert checked_speed(still, 0) == pytest.approx(2e-3)
 
 
-def test_rows_are_friction_on_a_grid(two_links, make):
+@pytest.fixture
+def terms(two_links):
     first, second = two_links.joint_names
-    terms = [
+    return [
         fourier_term(first, [1]), friction_term(first, 'F_V2'), friction_term(second, 'F_Cl'),
         friction_term(first, 'F_T1', T_0=30.0), power_term(second, 0.5),
     ]  # fmt: skip
+
+
+def test_rows_are_friction_on_a_grid(two_links, make, terms):
+    first, second = two_links.joint_names
     state = FrictionState(load_limit=np.array([30.0, 8.0]))
     problem, _ = make(terms, {}, state, runs=2, temperatures=[(25.0, 32.0), (28.0, 41.0)])
     one, other = dissipation_rows(problem)
@@ -99,11 +104,14 @@ def test_rows_are_friction_on_a_grid(two_links, make):
     assert (warm.min(), warm.max()) == (pytest.approx(25.0 - 30.0), pytest.approx(41.0 - 30.0))
     loads = np.unique(other.rows_extra[:, names.index(f'F_Cl_{second}')])
     np.testing.assert_allclose(loads, [0.0, 4.0, 8.0])
-    # where no load was told, up to 1 N·m, and without a measured temperature that of a room
-    _, unknown = dissipation_rows(make(terms, {})[0])
-    np.testing.assert_allclose(np.unique(unknown.rows_extra[:, names.index(f'F_Cl_{second}')]), [0.0, 0.5, 1.0])
     root = other.rows_extra[:, names.index(terms[-1].names[0])]
     np.testing.assert_allclose(root, np.sqrt(other.rows_standard[:, 0]))
+
+
+def test_without_a_known_load_the_grid_ends_at_1_newton_metre(two_links, make, terms):
+    problem, _ = make(terms, {})
+    column = problem.names[problem.base.count :].index(f'F_Cl_{two_links.joint_names[1]}')
+    np.testing.assert_allclose(np.unique(dissipation_rows(problem)[1].rows_extra[:, column]), [0.0, 0.5, 1.0])
 
 
 def test_joints_without_further_friction_have_no_rows(two_links, make):

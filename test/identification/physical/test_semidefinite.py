@@ -207,6 +207,17 @@ def prior_file(ur, true_robot, tmp_path_factory):
     return path
 
 
+def with_last_joint_nearly_still(robot):
+    """Recording of a motion in which the last joint moves by ± 2 mrad."""
+    run = robot.record(5, duration=20.0)
+    q = run.q.copy()
+    q[:, 5] = 0.2 + 0.002 * np.sin(2 * np.pi * 0.3 * run.time)
+    speed = np.gradient(q, run.period, axis=0)
+    tau = robot.torque(q, speed, np.gradient(speed, run.period, axis=0))
+    noise = np.random.default_rng(1).normal(size=tau.shape) * 0.02 * np.sqrt((tau**2).mean(axis=0))
+    return Recording(run.joint_names, run.time, q, tau=tau + noise)
+
+
 def test_only_poorly_excited_parameters_go_to_the_prior(ur, true_robot, prior_file):
     """The last joint hardly moves: its own parameters are the prior's, those of gravity stay.
 
@@ -214,13 +225,7 @@ def test_only_poorly_excited_parameters_go_to_the_prior(ur, true_robot, prior_fi
     deviation is √(2/pull) of its value, 0.45 here. Against it, deviations of more than three times the value leave the
     data 2 %, and such of less than a hundredth leave the prior 0.05 %. Parameters hang together, so more is allowed.
     """
-    run = true_robot.record(5, duration=20.0)
-    q = run.q.copy()
-    q[:, 5] = 0.2 + 0.002 * np.sin(2 * np.pi * 0.3 * run.time)
-    speed = np.gradient(q, run.period, axis=0)
-    tau = true_robot.torque(q, speed, np.gradient(speed, run.period, axis=0))
-    noise = np.random.default_rng(1).normal(size=tau.shape) * 0.02 * np.sqrt((tau**2).mean(axis=0))
-    recording = Recording(run.joint_names, run.time, q, tau=tau + noise)
+    recording = with_last_joint_nearly_still(true_robot)
     settings = IdentificationSettings(selection=False, physical={'prior': str(prior_file), 'pull': 10.0})
     free = identify(ur, [recording], settings=settings.replaced(physical=False))
     bound = identify(ur, [recording], settings=settings)

@@ -80,6 +80,16 @@ def test_mean_of_correlated_noise_counts_effective_samples(memory):
     assert binom.ppf(0.001, 400, 0.95) / 400 <= np.mean(within) <= binom.ppf(0.999, 400, 0.95) / 400
 
 
+def one_way(rng, F, offset, holding):
+    """Block of 400 samples in one direction with rests: offset + F + 3 ω in motion, offset + holding at rest."""
+    resting = np.arange(400) % 50 < 10
+    dq = np.where(resting, 0.0, 1.0 + 0.5 * np.sin(np.arange(400) / 9.0))[None]
+    scale = np.where(resting, 1.0 / np.sqrt(10.0), 1.0)[None]
+    rows = np.stack([np.sign(dq), np.ones_like(dq), dq], axis=1)
+    tau = offset + np.where(resting, holding, F + 3.0 * dq) + 0.1 * rng.standard_normal(dq.shape)
+    return Block(rows, tau, dq, 0, resting=resting[None], scale=scale)
+
+
 def test_offset_from_rest_is_uncertain_by_friction():
     """A joint turns in one direction only and rests in between; its torque offset is known from the rests alone.
 
@@ -88,16 +98,11 @@ def test_offset_from_rest_is_uncertain_by_friction():
     interval ± 1.96 (F − h)/√3 contains the error h if h < 0.531 F, which has the probability 0.765.
     """
     rng = np.random.default_rng(5)
-    samples, F, offset = 400, 2.0, 0.5
-    resting = np.arange(samples) % 50 < 10
-    dq = np.where(resting, 0.0, 1.0 + 0.5 * np.sin(np.arange(samples) / 9.0))[None]
-    scale = np.where(resting, 1.0 / np.sqrt(10.0), 1.0)[None]
-    rows = np.stack([np.sign(dq), np.ones_like(dq), dq], axis=1)
+    F, offset = 2.0, 0.5
     inside = without_band = 0
     for _ in range(200):
         holding = rng.uniform(-F, F)
-        tau = offset + np.where(resting, holding, F + 3.0 * dq) + 0.1 * rng.standard_normal(dq.shape)
-        block = Block(rows, tau, dq, 0, resting=resting[None], scale=scale)
+        block = one_way(rng, F, offset, holding)
         solution = wls(triangulate([block]))
         error = np.abs(solution.chi - [F, offset, 3.0])
         V = sandwich(lambda block=block: [block], solution, np.abs(solution.chi[:1]))

@@ -166,6 +166,17 @@ def test_of_data_without_noise_rounding_does_not_stand_out(of_residuals):
             assert not np.delete(mask, 10, axis=0).any()
 
 
+def nearby_mean(residual, mask, half):
+    """Residual with its masked samples replaced by the mean of the good ones within the filter's reach, 0 without."""
+    replaced = residual.copy()
+    assert half % 2 == 0
+    for k, j in np.argwhere(mask):
+        reach = slice(k - half // 2, k + half // 2 + 1)
+        good = residual[reach, j][~mask[reach, j]]
+        replaced[k, j] = good.mean() if len(good) else 0.0
+    return replaced
+
+
 def test_outliers_become_prediction_plus_nearby_residual(of_residuals):
     """The mean residual of the good samples within the filter's reach; the prediction without any."""
     rng = np.random.default_rng(4)
@@ -181,13 +192,7 @@ def test_outliers_become_prediction_plus_nearby_residual(of_residuals):
     for index, (mask, residual) in enumerate(zip(wrong, residuals, strict=True)):
         np.testing.assert_array_equal(mask, bad[index])
         decimator = problem.observations[index].decimator
-        assert decimator.half % 2 == 0
-        replaced = residual.copy()
-        for k, j in np.argwhere(mask):
-            reach = slice(k - decimator.half // 2, k + decimator.half // 2 + 1)
-            good = residual[reach, j][~mask[reach, j]]
-            replaced[k, j] = good.mean() if len(good) else 0.0
-        expected = decimator.apply(predicted[index] + replaced).T
+        expected = decimator.apply(predicted[index] + nearby_mean(residual, mask, decimator.half)).T
         found = np.concatenate([block.tau for block in clean.blocks() if block.observation == index], axis=1)
         np.testing.assert_allclose(found, expected, atol=1e-9)
     # the parameters and their columns are those of the problem

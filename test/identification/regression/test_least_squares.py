@@ -58,10 +58,18 @@ def test_weighted_rows_and_rows_at_rest(dense, blocks, system):
     np.testing.assert_allclose(triangles.resting.counts, stays)
     block = next(blocks(rows, tau, resting, scale, SAMPLES))
     np.testing.assert_allclose(found.row_factors(block), factor, rtol=1e-8)
-    chi = first + 0.1
+
+
+def test_residuals_of_any_parameters_from_the_triangles(blocks, system):
+    """‖r‖ of the moving rows of a joint; its deviation √(‖r‖²/(r_j − b_j))."""
+    rows, tau, resting, scale = system
+    triangles, own = triangulate(blocks(rows, tau, resting, scale)), np.array([5, 6, 6])
+    chi = np.linspace(-1.0, 1.0, rows.shape[1])
     norms = np.linalg.norm((tau - np.einsum('jbs,b->js', rows, chi)) * ~resting, axis=1)
     np.testing.assert_allclose(triangles.residual_norms(chi), norms, rtol=1e-9)
-    np.testing.assert_allclose(triangles.residual_deviations(chi), norms / np.sqrt(moving - own), rtol=1e-9)
+    np.testing.assert_allclose(
+        triangles.residual_deviations(chi), norms / np.sqrt((~resting).sum(axis=1) - own), rtol=1e-9
+    )
 
 
 def test_too_few_moving_or_resting_rows_leave_it_to_the_others(dense, blocks, system):

@@ -72,17 +72,19 @@ def test_solution_is_of_kept_rows_with_known_columns(problem, first, known):
     y = y - A[:, fixed] @ given.chi[fixed]
     free = A[:, ~fixed]
     np.testing.assert_allclose(solution.chi[~fixed], np.linalg.lstsq(free, y, rcond=None)[0], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(
-        solution.inverse[np.ix_(~fixed, ~fixed)], np.linalg.inv(free.T @ free), rtol=1e-6, atol=1e-12
-    )
+    inverse = np.linalg.inv(free.T @ free)
+    np.testing.assert_allclose(solution.inverse[np.ix_(~fixed, ~fixed)], inverse, rtol=1e-6, atol=1e-12)
     scaled = free / np.linalg.norm(free, axis=0)
-    np.testing.assert_allclose(
-        solution.inflation[~fixed], np.sqrt(np.diag(np.linalg.inv(scaled.T @ scaled))), rtol=1e-6
-    )
+    inflation = np.sqrt(np.diag(np.linalg.inv(scaled.T @ scaled)))
+    np.testing.assert_allclose(solution.inflation[~fixed], inflation, rtol=1e-6)
     assert solution.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
     np.testing.assert_array_equal(solution.sigma, estimate.noise.sigma)
     np.testing.assert_array_equal(solution.rest_sigma, estimate.noise.rest_sigma)
-    # a stay at rest counts as one row, those left out not at all
+
+
+def test_a_stay_counts_as_one_row_and_rows_left_out_not_at_all(problem, first):
+    estimate = reweight(problem, first, fixed=np.zeros(problem.columns, dtype=bool))
+    solution, weight = estimate.solution, system(estimate)[2]
     scale = np.concatenate([block.scale.ravel() for block in problem.blocks()])
     assert solution.rows == triangulate(whitened(problem.blocks(), estimate.noise), estimate.weights).rows
     assert solution.rows <= weight.sum() and scale.min() < 1.0

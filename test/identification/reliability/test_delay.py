@@ -32,74 +32,100 @@ from joint_dynamics.identification.reliability.thresholds import LATE, LOG_LIKEL
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
 
+VALUES = {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Fv_1': 2.0, 'Fv_2': 1.0}
+
 
 def delay_of(alternatives, observations):
     return estimate_delay(alternatives, observations, friction_rows(alternatives, observations))
+
+
+def late_runs(robot, observed, chi, late, factor):
+    """Two observations of the torques of chi that belong to the motion so much earlier, with noise."""
+    rng, runs = np.random.default_rng(12), []
+    for seed, samples in ((1, 500), (2, 400)):
+        plain = observed(seed, samples, factor=factor)
+        tau = full_rate_torque(Problem(robot, [plain]), plain, chi)
+        moved = np.stack([np.interp(plain.time - late, plain.time, column) for column in tau.T], axis=1)
+        noise = 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
+        runs.append(observed(seed, samples, factor=factor, tau=moved + noise))
+    return runs
+
+
+def torque_after(runs, seconds):
+    """Filtered torques (n, samples) at the kept instants so much later, interpolated."""
+    parts = []
+    for run in runs:
+        half = run.decimator.half
+        padded = np.pad(run.tau, ((half, half), (0, 0)), mode='edge')
+        smooth = np.stack([np.convolve(column, run.decimator.kernel, 'valid') for column in padded.T], axis=1)
+        parts.append([np.interp(run.time[run.kept] + seconds, run.time, column) for column in smooth.T])
+    return np.concatenate(parts, axis=1)
+
+
+def friction_columns(robot, alternatives, runs):
+    """Columns of slip, slip · |load| and slip · e^(−|ω|/0.4), one of each for a joint."""
+    slip, stribeck = (
+        np.concatenate([run.at_kept(slip_of(run.theta, 1e-3) * law(run.dtheta)).T for run in runs], axis=1)
+        for law in (np.ones_like, lambda dtheta: np.exp(-np.abs(dtheta) / 0.4))
+    )
+    bodies = np.isin(robot.base_parameters().independent, robot.columns(INERTIAL))
+    load = np.abs(np.einsum('jbs,b->js', alternatives.rows, np.where(bodies, alternatives.given.chi, 0.0)))
+    return np.concatenate([np.eye(2)[:, :, None] * one for one in (slip, load * slip, stribeck)], axis=1)
+
+
+def kept_inside(runs, longest):
+    """(samples,): whether a kept sample lies so far from both ends of its recording."""
+    times = [(run.time[run.kept], run.time[-1]) for run in runs]
+    return np.concatenate([np.minimum(at, end - at) >= longest for at, end in times])
+
+
+def deviation_of(log_likelihood, width):
+    """Deviation of a delay: 1/√ of the curvature, and half of the two joints' difference without one another."""
+    low, here, high = (log_likelihood(side * width) for side in (-1, 0, 1))
+    slope, bend = (high - low) / (2 * width), (2 * here - low - high) / width**2
+    shifts = [-slope[j] / max(bend.sum() - bend[j], bend.sum() / 2) for j in (0, 1)]
+    return math.sqrt(1 / bend.sum() + (shifts[0] - shifts[1]) ** 2 / 4)
+
+
+class WrittenFit:
+    """Fit of the samples inside the longest delay, with the friction of the late motion, as a function of a delay."""
+
+    def __init__(self, robot, alternatives, runs):
+        self.runs, self.longest = runs, min(0.4, 0.1 * np.mean([run.time[-1] - run.time[0] for run in runs]))
+        self.inside = kept_inside(runs, self.longest)
+        rows = np.concatenate([alternatives.rows, friction_columns(robot, alternatives, runs)], axis=1)
+        self.normal = alternatives.normal.beside(rows).of_samples(self.inside)
+
+    def torque(self, seconds):
+        return torque_after(self.runs, seconds)[:, self.inside]
+
+    def __call__(self, seconds):
+        return self.normal.fit(self.torque(seconds))
 
 
 @pytest.mark.parametrize('factor', [None, 5])
 @pytest.mark.parametrize('late', [0.0, 0.0437, -0.0213])
 def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, base_parameters_of, late, factor):
     """Torques computed at the motion so much earlier; every figure by its formula at the delay that is found."""
-    rng = np.random.default_rng(12)
-    values = {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Fv_1': 2.0, 'Fv_2': 1.0}
-    chi = base_parameters_of(two_links, values)
-    runs = []
-    for seed, samples in ((1, 500), (2, 400)):
-        plain = observed(seed, samples, factor=factor)
-        tau = full_rate_torque(Problem(two_links, [plain]), plain, chi)
-        moved = np.stack([np.interp(plain.time - late, plain.time, column) for column in tau.T], axis=1)
-        noise = 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
-        runs.append(observed(seed, samples, factor=factor, tau=moved + noise))
+    chi = base_parameters_of(two_links, VALUES)
+    runs = late_runs(two_links, observed, chi, late, factor)
     alternatives = Alternatives(two_links, samples_of(Problem(two_links, runs)))
-    found = delay_of(alternatives, runs)
-
-    def target(seconds):
-        parts = []
-        for run in runs:
-            half = run.decimator.half
-            padded = np.pad(run.tau, ((half, half), (0, 0)), mode='edge')
-            smooth = np.stack([np.convolve(column, run.decimator.kernel, 'valid') for column in padded.T], axis=1)
-            parts.append([np.interp(run.time[run.kept] + seconds, run.time, column) for column in smooth.T])
-        return np.concatenate(parts, axis=1)
-
-    samples = alternatives.samples
-    spans = [(len(run.kept) - 1) / (run.time[run.kept][-1] - run.time[run.kept][0]) for run in runs]
-    width = 0.02 / (0.4 * min(spans))
-    slip, stribeck = (
-        np.concatenate([run.at_kept(slip_of(run.theta, 1e-3) * law(run.dtheta)).T for run in runs], axis=1)
-        for law in (np.ones_like, lambda dtheta: np.exp(-np.abs(dtheta) / 0.4))
-    )
-    independent = two_links.base_parameters().independent
-    links = np.where(np.isin(independent, two_links.columns(INERTIAL)), alternatives.given.chi, 0.0)
-    load = np.abs(np.einsum('jbs,b->js', alternatives.rows, links))
-    late_friction = np.concatenate([np.eye(2)[:, :, None] * one for one in (slip, load * slip, stribeck)], axis=1)
-    longest = min(0.4, 0.1 * np.mean([run.time[-1] - run.time[0] for run in runs]))
-    times = [(run.time[run.kept], run.time[-1]) for run in runs]
-    inside = np.concatenate([np.minimum(at, end - at) >= longest for at, end in times])
-    normal = alternatives.normal.beside(np.concatenate([alternatives.rows, late_friction], axis=1)).of_samples(inside)
-    every, target = target, lambda seconds: every(seconds)[:, inside]
-    start, best = normal.fit(target(0.0)), normal.fit(target(found.figures['seconds']))
+    found, fit, count = delay_of(alternatives, runs), WrittenFit(two_links, alternatives, runs), alternatives.count
+    seconds = found.figures['seconds']
+    start, best = fit(0.0), fit(seconds)
     np.testing.assert_allclose(found.fitted.unexplained, best.unexplained, rtol=1e-6)
-    value = gain(start, best, alternatives.count)
     for away in (-0.3, -0.1, -0.02, -0.004, 0.004, 0.02, 0.1, 0.3):
-        assert gain(start, normal.fit(target(found.figures['seconds'] + away)), alternatives.count) < value
-    rest = normal.residuals(target(found.figures['seconds']), best.chi)
-    left = effective_samples(rest, normal.weight, samples.part[inside])
-    count = np.maximum(alternatives.count, left)
+        assert gain(start, fit(seconds + away), count) < gain(start, best, count)
+    rest = fit.normal.residuals(fit.torque(seconds), best.chi)
+    count = np.maximum(count, effective_samples(rest, fit.normal.weight, alternatives.samples.part[fit.inside]))
     assert found.gain == pytest.approx(gain(start, best, count), rel=1e-6, abs=1e-6)
-    ends = [gain(start, normal.fit(target(end)), count) for end in (-longest, longest)]
-    at = [found.figures['seconds'] + side * width for side in (-1, 0, 1)]
-    low, here, high = (-count / 2 * np.log(normal.fit(target(where)).unexplained + 0.005**2) for where in at)
-    slope, bend = (high - low) / (2 * width), (2 * here - low - high) / width**2
-    shifts = [-slope[j] / max(bend.sum() - bend[j], bend.sum() / 2) for j in (0, 1)]
-    deviation = math.sqrt(1 / bend.sum() + (shifts[0] - shifts[1]) ** 2 / 4)
+    ends = [gain(start, fit(end), count) for end in (-fit.longest, fit.longest)]
+    width = 0.02 / (0.4 * min((len(run.kept) - 1) / np.ptp(run.time[run.kept]) for run in runs))
+    deviation = deviation_of(lambda away: -count / 2 * np.log(fit(seconds + away).unexplained + 0.005**2), width)
     assert found.figures['std'] == pytest.approx(deviation, rel=1e-3)
-    beyond = abs(found.figures['seconds']) - deviation
-    assert found.matters == (beyond > LATE and found.gain - max(ends) > LOG_LIKELIHOOD_THRESHOLD)
-    # a straight line between samples moves a torque of a hertz by less than 2 ms; halfway between samples it averages
-    # noise that no filter has, which draws the delay there
-    assert abs(found.figures['seconds'] - late) < (max(4 * deviation, 2e-3) if factor else 0.006)
+    assert found.matters == (abs(seconds) - deviation > LATE and found.gain - max(ends) > LOG_LIKELIHOOD_THRESHOLD)
+    # a line between samples moves a torque of a hertz by less than 2 ms, and averages noise as no filter does
+    assert abs(seconds - late) < (max(4 * deviation, 2e-3) if factor else 0.006)
 
 
 def test_delay_is_at_most_a_tenth_of_the_mean_duration(two_links, observed, base_parameters_of):

@@ -167,19 +167,25 @@ def test_gain_is_log_ratio_less_the_cost_of_parameters():
     assert gain(given, replace(given, rank=8), np.array([0.4, 0.3])) == pytest.approx(-0.5 * math.log(2.0))
 
 
+def torque_of_bodies_and_drives(robot, samples, standard):
+    """Inverse dynamics (n, samples) + I_a θ̈ + F_v θ̇ + F_c sign + offset of each drive."""
+    drives = dict(zip(robot.parameter_names, standard, strict=True))
+    bodies = np.where([name[:2] in ('Ia', 'Fv', 'Fc', 'of') for name in robot.parameter_names], 0.0, standard)
+    tau = robot.inverse_dynamics(samples.q.T, samples.dq.T, samples.ddq.T, bodies).T
+    for j in range(2):
+        for name, column in (('Ia', samples.ddtheta), ('Fv', samples.dtheta), ('Fc', samples.sign)):
+            tau[j] += drives[f'{name}_{j + 1}'] * column[j]
+        tau[j] += drives[f'off_{j + 1}']
+    return tau
+
+
 def test_columns_are_the_torque_of_bodies_drives_and_terms(resting_problem, two_links):
     """W χ of regrouped standard parameters is inverse dynamics and what each drive adds; a term acts at its joint."""
     samples = samples_of(resting_problem)
     rng = np.random.default_rng(9)
     base = two_links.base_parameters()
     standard = rng.normal(size=len(two_links.parameter_names))
-    drives = dict(zip(two_links.parameter_names, standard, strict=True))
-    bodies = np.where([name[:2] in ('Ia', 'Fv', 'Fc', 'of') for name in two_links.parameter_names], 0.0, standard)
-    tau = two_links.inverse_dynamics(samples.q.T, samples.dq.T, samples.ddq.T, bodies).T
-    for j in range(2):
-        for name, column in (('Ia', samples.ddtheta), ('Fv', samples.dtheta), ('Fc', samples.sign)):
-            tau[j] += drives[f'{name}_{j + 1}'] * column[j]
-        tau[j] += drives[f'off_{j + 1}']
+    tau = torque_of_bodies_and_drives(two_links, samples, standard)
     further = np.array([0.7, -1.3])
     rows = regressor_columns(samples, two_links)
     assert rows.shape == (2, base.count + 2, samples.q.shape[1])

@@ -115,8 +115,7 @@ def test_more_left_over_than_friction_makes_is_said():
     def torque(rng, rows):
         chi = np.array([0.5, *np.tile([0.05, 0.05, 0.5], 3)])
         tau = np.einsum('jbs,b->js', rows, chi)
-        tau[0] += 4.0 * rows[0, 3]
-        tau[0] += 3.0 * rng.normal(size=tau.shape[1])
+        tau[0] += 4.0 * rows[0, 3] + 3.0 * rng.normal(size=tau.shape[1])
         tau[1:] += 0.2 * rng.normal(size=tau[1:].shape)
         return tau
 
