@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The folder of one calibration: its files, the steps that are done, and the commands that are run in it."""
+"""The folder of one calibration: reads and writes its files, keeps its finished steps and runs commands in it."""
 
 from __future__ import annotations
 
@@ -34,26 +34,25 @@ from joint_dynamics.python_process import environment, module_command
 from joint_dynamics.terminal import Terminal
 
 STATE = 'calibration.json'
-MAX_BYTES = 10 * 1024**2
-"""Of `calibration.json`."""
+MAX_BYTES = 10 * 1024**2  # largest size of `calibration.json`
 
 
 class CalibrationFolder:
-    """See the module.
+    """Files, settings and finished steps of one calibration, saved in `calibration.json` at every change.
 
     Attributes
     ----------
     path
         absolute.
     settings
-        as the calibration began, and as changed since; kept for `--resume`.
+        present settings; `--resume` continues with them.
     steps
         name of a finished step -> its facts.
 
     Raises
     ------
     JointDynamicsError
-        Where the folder holds another calibration and `resume` is false, or none and `resume` is true.
+        For a folder with a calibration where `resume` is false, and for one without where `resume` is true.
     """
 
     def __init__(self, path: Path, terminal: Terminal, given: Mapping[str, Any], resume: bool = False):
@@ -61,16 +60,16 @@ class CalibrationFolder:
         self._terminal = terminal
         self.steps: dict[str, Any] = {}
         state = self.path / STATE
-        before: dict[str, Any] = {}
+        stored: dict[str, Any] = {}
         if resume:
-            before, self.steps = self._read(state)
+            stored, self.steps = self._read(state)
         elif state.exists():
             raise JointDynamicsError(
                 f'calibrate: expected a new folder, found a calibration in {self.path}: --resume continues it, '
                 'another --out begins a new one'
             )
         try:
-            self.settings = CalibrationSettings(**{**before, **given})
+            self.settings = CalibrationSettings(**{**stored, **given})
         except TypeError as error:
             raise JointDynamicsError(f'calibrate --resume: expected `settings` in {state}, found {error}') from None
         prepare_folder(self.path / 'logs')
@@ -79,8 +78,8 @@ class CalibrationFolder:
     @staticmethod
     def _read(state: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         document = parse_json(read_text(state, f'calibrate --resume {state}', MAX_BYTES), str(state), MAX_BYTES)
-        whole = document if isinstance(document, dict) else {}
-        settings, steps = whole.get('settings'), whole.get('steps')
+        content = document if isinstance(document, dict) else {}
+        settings, steps = content.get('settings'), content.get('steps')
         if not isinstance(settings, dict) or not isinstance(steps, dict):
             raise JointDynamicsError(f'calibrate --resume: expected `settings` and `steps` in {state}, found others')
         return settings, {name: facts for name, facts in steps.items() if name in STEPS}
@@ -91,7 +90,7 @@ class CalibrationFolder:
         self._save()
 
     def finish(self, step: str, **facts: Any) -> None:
-        """Keep the facts of a finished step."""
+        """Save a step as finished, with its facts."""
         self.steps[step] = facts
         self._save()
 
@@ -108,15 +107,15 @@ class CalibrationFolder:
     def command(self, *words: str, accepted: Collection[int] = (0, 3)) -> int:
         """Show and run `joint-dynamics WORDS` in the folder; return its exit status, one of `accepted`.
 
-        Its results go to `logs/commands.txt`; its progress and problems are shown. Ctrl-C reaches it too, and is its
-        business alone.
+        Its standard output goes to `logs/commands.txt`; its progress and problems are shown. Ctrl-C reaches the command
+        too: this method waits until the command has ended by itself.
 
         Raises
         ------
         JointDynamicsError
-            Where it ends with another status; its own line says why.
+            For another status; the command has printed the cause.
         KeyboardInterrupt
-            Where it was interrupted.
+            When the command was interrupted (status 130).
         """
         words = (*words, *(('--quiet',) if self._terminal.quiet else ()))
         line = f'$ joint-dynamics {shlex.join(words)}'
@@ -143,7 +142,7 @@ class CalibrationFolder:
         return status
 
     def document(self, name: str) -> dict[str, Any]:
-        """Return a JSON file below this folder that a command wrote, such as its `summary.json`."""
+        """Return the content of a JSON file that a command wrote below this folder, such as `summary.json`."""
         document = parse_json(read_text(self.path / name, f'calibrate: {name}'), name)
         assert isinstance(document, dict)
         return document

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The calibration from look to hand over: `calibrate` is its table of contents."""
+"""The steps of a calibration, from look to hand over; `calibrate` runs them in order."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from joint_dynamics.excitation import load_trajectory
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.terminal import Terminal
 
-PATIENCE = 86400.0  # s to answer a question
+PATIENCE = 86400.0  # s, longest wait for an answer of the user
 SECTIONS = ('robot', 'recording', 'identification')
 GAINS = 'logs/gains.json'
 LONGER = 'a longer motion: excitation.fourier.period in --config, and a new --out'
 POSTURE = 'another posture: excitation.posture in --config, and a new --out'
 AGAIN = 'the same motions once more, on a quieter machine or network: a new --out'
-# The next step by the code of the first reason.
+# Advice to the user by the code of the first reason; `NEXT_STEP` for other codes.
 NEXT_STEPS = {
     'missing_samples': AGAIN,
     'spikes': AGAIN,
@@ -61,18 +61,18 @@ NEXT_STEP = 'mend the cause in {0}/config.yaml, then: joint-dynamics calibrate -
 
 
 def calibrate(folder: CalibrationFolder, terminal: Terminal) -> int:
-    """Go through the steps that are not done yet; return 0, or 3 where the result is not reliable.
+    """Run the steps that are not finished; return 0, or 3 if the result is not reliable.
 
     Raises
     ------
     JointDynamicsError
-        For a problem to mend first; `--resume` goes on from there.
+        For a problem that the user must solve first; `--resume` then continues.
     """
     done, wanted = folder.steps, motions(folder.settings.tests)
     if not {motion.name for motion in wanted} <= set(done.get('move', {})):
         with Processes(folder.path / 'logs') as processes, ros_client(processes.check) as client:
             robot = _look(client, processes, folder, terminal)
-            done.pop('identify', None)  # of a calibration before tests were added
+            done.pop('identify', None)  # outdated: made before joint tests were added
             planned = done.get('plan', {}).get('motions', {})
             if missing := [motion for motion in wanted if motion.name not in planned]:
                 terminal.step(2, 'Plan')
@@ -122,18 +122,18 @@ def _plan_facts(folder: CalibrationFolder, name: str) -> dict[str, Any]:
 
 
 def _move(robot: Robot, folder: CalibrationFolder, terminal: Terminal) -> None:
-    """Show the motions, ask, play and record those that are not recorded yet."""
+    """Show the motions without a recording, ask the user, then play and record them."""
     terminal.step(3, 'Move')
     played = dict(folder.steps.get('move', {}))
-    left = [motion for motion in motions(folder.settings.tests) if motion.name not in played]
-    plans = {motion.name: folder.path / 'motions' / motion.name for motion in left}
+    pending = [motion for motion in motions(folder.settings.tests) if motion.name not in played]
+    plans = {motion.name: folder.path / 'motions' / motion.name for motion in pending}
     trajectories = {name: load_trajectory(path / 'summary.json') for name, path in plans.items()}
-    for motion in left:
+    for motion in pending:
         trajectory = trajectories[motion.name]
         terminal.table(
             f'{motion.name}, {motion.purpose}: {trajectory.duration:.0f} s', *describe(trajectory, robot.model)
         )
-    report = plans[left[0].name] / 'report.html'
+    report = plans[pending[0].name] / 'report.html'
     terminal.say(f'the moving robot with its limits: {report}')
     if not terminal.yes:
         webbrowser.open(report.as_uri())
@@ -141,26 +141,26 @@ def _move(robot: Robot, folder: CalibrationFolder, terminal: Terminal) -> None:
     def until(ready: Callable[[], bool]) -> None:
         robot.client.until(ready, 'an answer', PATIENCE)
 
-    with preview(robot, trajectories[left[0].name]):
+    with preview(robot, trajectories[pending[0].name]):
         agreed = terminal.ask(
             'Clear the space around the robot, keep the emergency stop at hand. Move the robot?', until
         )
     if not agreed:
         raise JointDynamicsError('calibrate: not moved, as asked; --resume continues from here')
     player = Player(robot, folder, terminal)
-    for motion in left:
+    for motion in pending:
         recorded = insist(partial(player.play, motion.name), terminal, until)
         played[motion.name] = str(recorded.relative_to(folder.path))
         folder.finish('move', **played)
 
 
 def insist(play: Callable[[], Path], terminal: Terminal, until: Callable[[Callable[[], bool]], None]) -> Path:
-    """Play a motion, again after a refusal as often as the user asks for it; return its recording.
+    """Play a motion and return its recording; after an error, repeat it as often as the user agrees.
 
     Raises
     ------
     JointDynamicsError
-        The refusal, without a user to mend its cause.
+        The error of `play`, if the user declines to repeat or is not asked (`--yes`).
     """
     while True:
         try:
@@ -174,9 +174,9 @@ def insist(play: Callable[[], Path], terminal: Terminal, until: Callable[[Callab
 
 
 def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
-    """Identify, offer a proven correction once, add joint tests; return the exit status of the verdict."""
+    """Identify, offer one proven correction, evaluate the joint tests; return the exit status of the verdict."""
     terminal.step(4, 'Identify')
-    status, summary = _identified(folder)
+    status, summary = _run_identification(folder)
     mend = {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
     if status == 3 and mend:
         terminal.say(f'a correction: {yaml.safe_dump(mend, default_flow_style=True).strip()}')
@@ -184,7 +184,7 @@ def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
         terminal.table('Its proof: residual on unseen data, %', ['joint', 'without', 'with'], rows)
         if terminal.ask('Use this correction?'):
             shutil.copy(folder.path / 'identified' / 'mend.yaml', folder.path / 'config.yaml')
-            status, summary = _identified(folder)
+            status, summary = _run_identification(folder)
     terminal.record(verdict=summary['verdict_line'])
     terminal.say(summary['verdict_line'], f'bold {"red" if status else "green"}', label='verdict: ')
     if status != 0:
@@ -203,7 +203,7 @@ def _identify(folder: CalibrationFolder, terminal: Terminal) -> int:
     return 0
 
 
-def _identified(folder: CalibrationFolder) -> tuple[int, dict[str, Any]]:
+def _run_identification(folder: CalibrationFolder) -> tuple[int, dict[str, Any]]:
     """Identify from the first motion, validate on the second; return exit status and summary."""
     words = ['identify', 'recordings/learn', '--validate', 'recordings/judge', '--robot', 'robot.urdf']
     status = folder.command(*words, '--config', 'config.yaml', '--out', 'identified')
@@ -212,7 +212,7 @@ def _identified(folder: CalibrationFolder) -> tuple[int, dict[str, Any]]:
 
 
 def _hand_over(folder: CalibrationFolder, terminal: Terminal) -> None:
-    """Write the gains, and say how estimator and controller start with the result."""
+    """Write the gains; print the commands that start estimator and controller with the result."""
     terminal.step(5, 'Hand over')
     settings, description = folder.settings, folder.path / 'dynamics.yaml'
     controller = '' if settings.controller == CalibrationSettings.controller else settings.controller
@@ -231,7 +231,7 @@ def _hand_over(folder: CalibrationFolder, terminal: Terminal) -> None:
     words += ['--rate', f'{controller_rate(folder.steps["look"]["rate"]):.0f}', '--plugin']
     controllers = str(folder.path / 'controllers.yaml')
     words += ['--out', controllers, '--json', GAINS]
-    # A robot without stiffness of every joint gets no gains; its description is good all the same.
+    # `gains` may fail (2), as without positive rotor inertias; the description is valid all the same.
     if folder.command(*words, accepted=(0, 2)) == 0:
         manager = f' -c {root(settings)}/controller_manager' if root(settings) else ''
         spawner = f'ros2 run controller_manager spawner --param-file {shlex.quote(controllers)}'

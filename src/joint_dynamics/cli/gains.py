@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`joint-dynamics gains`: gains of an effort PID from the inertia of the arm, and a parameter file with them."""
+"""`joint-dynamics gains`: computes gains of an effort PID from the inertia of the arm and writes a parameter file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from joint_dynamics.control.effort_gains import EffortGains
 
 FALLBACK = 'joint_trajectory_controller'
-# rad, largest sag without a warning: `start_tolerance` of feedforward, which refuses a motion from further off
+# rad, largest sag without a warning; feedforward refuses a motion that starts farther away (its `start_tolerance`)
 SAG = 0.1
 
 
@@ -90,12 +90,13 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             'note: the described inertia of the links is not positive in every posture: that of --robot is used'
         )
     if args.plugin:
-        own = law_gains(arm, period, joints, args.delay)
-        margin = 1e3 * delay_margin(own['kp'], own['kd'])
+        pid = law_gains(arm, period, joints, args.delay)
+        margin = 1e3 * delay_margin(pid['kp'], pid['kd'])
         terminal.say(
-            f'law: kp {own["kp"]:g} 1/s², kd {own["kd"]:g} 1/s; the controller refuses a torque {margin:.0f} ms late'
+            f'law: kp {pid["kp"]:g} 1/s², kd {pid["kd"]:g} 1/s; the controller refuses a torque {margin:.0f} ms late'
         )
-        law = {**_law_of(args.description), **{name: dict.fromkeys(robot.joint_names, own[name]) for name in own}}
+        per_joint = {name: dict.fromkeys(robot.joint_names, value) for name, value in pid.items()}
+        law = {**_law_parameters(args.description), **per_joint}
     gains = effort_gains(arm, period, joints=joints, delay=args.delay)
     _show(terminal, gains, arm)
     if args.out:
@@ -104,12 +105,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _law_of(description: str | None) -> dict[str, Any]:
-    # A position controller holds the arm after an error of the law.
+def _law_parameters(description: str | None) -> dict[str, Any]:
+    # The controller manager activates the fallback, which holds the arm, after an error of the law.
     law: dict[str, Any] = {'fallback_controllers': [FALLBACK]}
     if description is None:
         return {**law, 'law': 'computed_torque', 'use_description': False}
-    # The controller manager has another working folder.
+    # Absolute: the controller manager runs in another working folder.
     return {**law, 'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
 
 

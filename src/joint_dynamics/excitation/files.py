@@ -31,12 +31,12 @@ from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.sequence import SampledTrajectory
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 
-MAX_BYTES = 256 * 1024**2  # of a trajectory's file: ten minutes of seven joints at 500 Hz, with some room
-MAX_NODES = 20_000_000  # values in it
+MAX_BYTES = 256 * 1024**2  # largest file; ten minutes of seven joints at 500 Hz need less
+MAX_NODES = 20_000_000  # largest number of values in a YAML file
 MAX_DURATION = 86_400.0  # s, longest motion
-SHORTEST = 1e-6  # s, shortest period and ramp: a thousand ticks of the time of a message
-LARGEST = 1e6  # rad and s, magnitude of an angle, speed, acceleration or coefficient, beyond which products overflow
-DECIMALS = 15  # of a number in a file; the cubic between two points T apart multiplies its rounding error by 12 / T²
+SHORTEST = 1e-6  # s, shortest period and ramp: a thousand times the 1 ns resolution of a message
+LARGEST = 1e6  # rad, rad/s and rad/s², largest magnitude of a value; products of larger ones overflow
+DECIMALS = 15  # decimals in a file; a rounding error e of positions T apart is one of 12 e / T² in the acceleration
 
 
 def to_csv(samples: MotionSamples) -> str:
@@ -51,11 +51,11 @@ def to_csv(samples: MotionSamples) -> str:
 
 
 def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
-    """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it.
+    """Return a `trajectory_msgs/JointTrajectory` in YAML, the input of `ros2 topic pub`.
 
-    Its stamp is zero: it starts on arrival. samples: the motion's `points`.
+    Its stamp is zero, so the motion starts on arrival. samples: `trajectory.points`.
     """
-    # the library quotes what YAML would read as something else than text: on, 1e3, a name with a comma
+    # the library quotes names that YAML would not read as text (on, 1e3) or as one name (with a comma)
     names = yaml.safe_dump(
         list(trajectory.joint_names), default_flow_style=True, allow_unicode=True, width=sys.maxsize
     ).strip()
@@ -83,7 +83,7 @@ def seconds_and_nanoseconds(time: float) -> tuple[int, int]:
 
 
 def coefficients(trajectory: FourierTrajectory) -> dict[str, Any]:
-    """Return a Fourier series as plain numbers, from which `load_trajectory` makes it again."""
+    """Return a Fourier series as a JSON document, the `trajectory` that `load_trajectory` reads."""
     basis = trajectory.basis
     return {
         'joint_names': list(trajectory.joint_names),
@@ -97,7 +97,7 @@ def coefficients(trajectory: FourierTrajectory) -> dict[str, Any]:
 
 
 def knot_points(trajectory: Trajectory) -> dict[str, Any]:
-    """Return a motion of piecewise constant acceleration as points at its knots, from which it can be rebuilt."""
+    """Return a motion of piecewise constant acceleration as points at its knots, which determine it."""
     samples = trajectory.points(1.0 / trajectory.duration)
     points = [
         {
@@ -111,7 +111,7 @@ def knot_points(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a motion: that in a `summary.json` of `excite`, or the points of a JointTrajectory in YAML.
+    """Read a motion from a `summary.json` of `excite` or from a JointTrajectory in YAML.
 
     Raises
     ------
@@ -122,7 +122,9 @@ def load_trajectory(path: str | Path) -> Trajectory:
 
 
 def load_plan(path: str | Path) -> tuple[Trajectory, bool]:
-    """Read a motion, and whether it was planned with a torque limit (assumed for a JointTrajectory).
+    """Read a motion as `load_trajectory` does; also return whether it was planned with a torque limit.
+
+    A JointTrajectory is assumed to respect the torque limits.
 
     Raises
     ------
@@ -162,8 +164,8 @@ def _joint_names(document: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _within(given: Any, what: str) -> FloatArray:
-    """Return numbers that a motion can be computed from; raise ValueError for others."""
+def _bounded(given: Any, what: str) -> FloatArray:
+    """Return the values as an array; raise ValueError for any that is not finite or exceeds `LARGEST`."""
     values = np.array(given, dtype=float)
     if not np.all(np.abs(values) <= LARGEST):
         raise ValueError(f'{what} that are no numbers of at most {LARGEST:g} rad, rad/s or rad/s²')
@@ -190,11 +192,11 @@ def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
             f'period {basis.period:g} s, harmonics {basis.harmonics:d}, repeats {basis.repeats:d}, ramp'
             f' {basis.ramp:g} s, where period and ramp take at least {SHORTEST:g} s, and all {MAX_DURATION:g} s at most'
         )
-    values = _within(document['coefficients'], 'coefficients')
+    values = _bounded(document['coefficients'], 'coefficients')
     if values.shape != (len(names), basis.count):
         raise ValueError(f'coefficients of shape {values.shape}')
     if posture is not None:
-        posture = _within(posture, 'a posture')
+        posture = _bounded(posture, 'a posture')
         if posture.shape != (len(names),):
             raise ValueError(f'a posture of shape {posture.shape}')
     return FourierTrajectory(names, basis, values, posture)
@@ -205,7 +207,7 @@ def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
     time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
     keys = ('positions', 'velocities', 'accelerations')
     values = [
-        _within([point[key] for point in points], key)
+        _bounded([point[key] for point in points], key)
         for key in (keys if any(point.get('accelerations') for point in points) else keys[:2])
     ]
     if not 0 <= time[-1] - time[0] <= MAX_DURATION:

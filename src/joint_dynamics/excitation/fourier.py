@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fourier series with ramps [L eq 20]: every state is linear in the coefficients, the ramps included.
+"""Fourier series with ramps [L eq 20]: q, dq and ddq are linear in the coefficients, on the ramps too.
 
 q(t) = (1 − s(t)) q_rest + s(t) [q_0 + Σ_k a_k sin k ω(t − t_r) + b_k cos k ω(t − t_r)].
 
-s rises from 0 to 1 over the ramp t_r as 10 x³ − 15 x⁴ + 6 x⁵, stays 1 for the periods, and falls again: speed and
+s rises from 0 to 1 over the ramp t_r as 10 x³ − 15 x⁴ + 6 x⁵, stays 1 during the periods, and falls again, so speed and
 acceleration begin and end at zero. Without a given posture the motion rests at the series' own mean, q_rest = q_0.
 """
 
@@ -40,7 +40,7 @@ class FourierBasis:
     Attributes
     ----------
     free_posture
-        whether the motion rests at the series' mean (then the first coefficient is the posture itself).
+        whether the motion begins and ends at the series' mean, the first coefficient, instead of a given posture.
     """
 
     period: float
@@ -60,24 +60,24 @@ class FourierBasis:
         return 1 + 2 * self.harmonics
 
     def functions(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the functions and their two derivatives, (count, samples) each, and the share of the posture at rest.
+        """Return the time functions and their two derivatives, (count, samples) each, and the weight of q_rest.
 
-        That share, 1 − s and its two derivatives, is (3, samples). t: (samples,) [s].
+        The weight, 1 − s with its two derivatives, is (3, samples); 0 for a free posture. t: (samples,) [s].
         """
         w = 2 * np.pi / self.period * np.arange(1, self.harmonics + 1)[:, None]
         phase = w * (t - self.ramp)
         sine, cosine = np.sin(phase), np.cos(phase)
         wave = np.concatenate([sine, cosine])
-        slope = np.concatenate([w * cosine, -w * sine])
-        bend = np.concatenate([-w * w * sine, -w * w * cosine])
+        dwave = np.concatenate([w * cosine, -w * sine])
+        ddwave = np.concatenate([-w * w * sine, -w * w * cosine])
         s, ds, dds = self._envelope(t)
         one = np.ones((1, len(t)))
         mean = (one, 0 * one, 0 * one) if self.free_posture else (s[None], ds[None], dds[None])
         rest = np.zeros((3, len(t))) if self.free_posture else np.array([1 - s, -ds, -dds])
         return (
             np.concatenate([mean[0], s * wave]),
-            np.concatenate([mean[1], ds * wave + s * slope]),
-            np.concatenate([mean[2], dds * wave + 2 * ds * slope + s * bend]),
+            np.concatenate([mean[1], ds * wave + s * dwave]),
+            np.concatenate([mean[2], dds * wave + 2 * ds * dwave + s * ddwave]),
             rest,
         )
 
@@ -100,7 +100,7 @@ class FourierTrajectory(Trajectory):
     coefficients
         (n, basis.count) [rad]: mean, a_1 … a_K, b_1 … b_K.
     posture
-        (n,) [rad], at which the motion begins and ends; None: the mean.
+        (n,) [rad], at which the motion begins and ends; None: the mean of the series.
 
     """
 
@@ -123,34 +123,34 @@ class FourierTrajectory(Trajectory):
         return self.coefficients[:, 0].copy() if self.given_posture is None else self.given_posture.copy()
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq at t, (joints, samples) each; all are continuous."""
+        """Return q, dq and ddq at t, (joints, samples) each; `inside` is ignored, as all are continuous."""
         *functions, rest = self.basis.functions(t)
         q, dq, ddq = (self.coefficients @ function for function in functions)
         if self.given_posture is None:
             return q, dq, ddq
         q, dq, ddq = (
-            state + self.given_posture[:, None] * share for state, share in zip((q, dq, ddq), rest, strict=True)
+            state + self.given_posture[:, None] * weight for state, weight in zip((q, dq, ddq), rest, strict=True)
         )
         return q, dq, ddq
 
     @property
     def knots(self) -> FloatArray:
-        """Begin and end of the ramps."""
+        """Times [s] at which the ramps begin and end."""
         return np.array([0.0, self.basis.ramp, self.duration - self.basis.ramp, self.duration])
 
     def derivative_bounds(self, inside: FloatArray) -> FloatArray:
         """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`.
 
-        |w⁽ⁱ⁾| ≤ Σ_k √(a_k² + b_k²) (kω)ⁱ for the series w without its mean; on a ramp (s w)⁽ᵏ⁾ = Σ C(k, i) s⁽ᵏ⁻ⁱ⁾ w⁽ⁱ⁾.
+        |w⁽ⁱ⁾| ≤ Σ_k √(a_k² + b_k²) (kω)ⁱ for the series w without its mean; on a ramp (s w)⁽ᵐ⁾ = Σ C(m, i) s⁽ᵐ⁻ⁱ⁾ w⁽ⁱ⁾.
         """
         basis = self.basis
-        harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
+        frequencies = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
         amplitude = np.hypot(self.coefficients[:, 1 : 1 + basis.harmonics], self.coefficients[:, 1 + basis.harmonics :])
-        wave = np.array([amplitude @ harmonics**i for i in range(5)])
+        wave = np.array([amplitude @ frequencies**i for i in range(5)])
         distance = wave.copy()  # from the posture at rest
         distance[0] += np.abs(self.coefficients[:, 0] - self.posture)
         step = [peak / basis.ramp**i for i, peak in enumerate(STEP_PEAKS)]
-        ramped = np.array([sum(comb(k, i) * step[k - i] * distance[i] for i in range(k + 1)) for k in range(1, 5)])
+        ramped = np.array([sum(comb(m, i) * step[m - i] * distance[i] for i in range(m + 1)) for m in range(1, 5)])
         on_ramp = (inside < basis.ramp) | (inside > self.duration - basis.ramp)
         return np.where(on_ramp, ramped[:, :, None], wave[1:, :, None])
 
@@ -165,6 +165,6 @@ class FourierTrajectory(Trajectory):
         return FourierTrajectory(self.joint_names, self.basis, coefficients, self.given_posture)
 
     def repeated(self, repeats: int) -> FourierTrajectory:
-        """Return the motion with its period played `repeats` times, which visits the same states."""
+        """Return the motion with its period played `repeats` times; the visited states stay the same."""
         basis = FourierBasis(self.basis.period, self.basis.harmonics, repeats, self.basis.ramp, self.basis.free_posture)
         return FourierTrajectory(self.joint_names, basis, self.coefficients, self.given_posture)

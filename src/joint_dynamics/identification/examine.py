@@ -32,16 +32,25 @@ from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import joint_unit
 
-TEMPERATURE_SPAN = 3.0  # °C, smaller changes show nothing of friction over temperature
+TEMPERATURE_SPAN = 3.0  # °C, smallest change that shows how friction depends on temperature
 
 
 @dataclass(frozen=True)
 class JointFigures:
-    """Figures of one joint's motion. Speeds by differences over the sampling period.
+    """Figures of one joint's motion; speeds are differences of the positions over one sampling period.
 
-    travel: rad (m). fastest: rad/s, 99 % of the samples are slower. resting: share of the samples slower than the rest
-    speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN without both. left:
-    residual of rigid bodies with linear friction, percent of the moving torque, NaN where it was not identified.
+    Attributes
+    ----------
+    travel
+        rad (m), range of the positions.
+    fastest
+        rad/s (m/s), 99 % quantile of the speed.
+    resting
+        share of the samples slower than the rest speed.
+    effort
+        rms of torque [N·m], or of current [A] where no torque was recorded; NaN without both.
+    left
+        residual of rigid bodies with linear friction, percent of the torque in motion; NaN if not identified.
     """
 
     name: str
@@ -56,9 +65,20 @@ class JointFigures:
 class Examination:
     """The result of `examine`.
 
-    recording: as read. joints: figures, one per joint. reasons: faults, the most telling first. odd: unusual or
-    missing signals. able, unable: identifiable models, and the others. result: the identification that was
-    tried, without further friction terms; None where none was possible.
+    Attributes
+    ----------
+    recording
+        the joints of the robot in the recording.
+    joints
+        figures, one per joint.
+    reasons
+        faults, the most important first.
+    odd
+        notes on unusual or missing signals.
+    able, unable
+        models that can and that cannot be identified from the recording.
+    result
+        identification without further friction terms; None if it failed.
     """
 
     recording: Recording
@@ -71,16 +91,16 @@ class Examination:
 
 
 def examine(model: RobotModel, recording: Recording, settings: IdentificationSettings | None = None) -> Examination:
-    """Examine a recording of a robot: its signals, and an identification without further terms.
+    """Examine a recording of a robot: check its signals and try an identification without further friction terms.
 
     Parameters
     ----------
     model
         the robot; its joints must be in the recording.
     recording
-        as returned by `Recording.load`; implausible values that are noted instead of refused allow more checks.
+        as returned by `Recording.load`. To examine one with implausible values, load it with `implausible` 'note'.
     settings
-        of the identification, except that further terms are never selected; None: the defaults.
+        of the identification, with `selection` false in any case; None: the defaults.
 
     Returns
     -------
@@ -111,8 +131,8 @@ def examine(model: RobotModel, recording: Recording, settings: IdentificationSet
         if poor and not unable:
             unable.append(f'not separated by this motion: {", ".join(poor)}')
     _joint_models(recording, able, unable)
-    own = {with_short_names(f'{recording.name}: {note}', [recording.name]) for note in recording.notes}
-    notes = [] if result is None else [note for note in result.notes if note not in own]
+    repeated = {with_short_names(f'{recording.name}: {note}', [recording.name]) for note in recording.notes}
+    notes = [] if result is None else [note for note in result.notes if note not in repeated]
     return Examination(
         recording,
         tuple(_figures(recording, settings.rest_speed, result)),
@@ -129,7 +149,7 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
     effort = recording.tau if recording.tau is not None else recording.current
     rms = np.full(recording.n, np.nan) if effort is None else np.sqrt(np.mean(effort**2, axis=0))
     rms[np.isin(recording.joint_names, recording.without_torque)] = np.nan
-    left = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
+    residual = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
     for j, name in enumerate(recording.joint_names):
         yield JointFigures(
             name,
@@ -137,7 +157,7 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
             fastest=float(np.quantile(speed[:, j], 0.99)),
             resting=float(np.mean(speed[:, j] <= rest_speed)),
             effort=float(rms[j]),
-            left=float(left[j]),
+            left=float(residual[j]),
         )
 
 

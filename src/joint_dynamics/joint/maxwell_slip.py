@@ -35,11 +35,11 @@ from joint_dynamics.joint.laws import relative_deformations, slips
 from joint_dynamics.joint.maps import PeriodicMap
 
 NO_PRESLIDING = 1e-9
-"""Angle [rad] over which friction that follows the sign of the speed is described to reverse."""
+"""Presliding length [rad] in the description of friction that follows the sign of the speed."""
 REVERSAL = 1e-4
-"""Angle [rad] within which such friction reverses online: the narrowest that identification tries.
+"""Presliding length [rad] that replaces `NO_PRESLIDING` online: the shortest that identification tries.
 
-Friction that reversed within nanometres would switch sign on encoder noise at standstill when it is fed forward.
+A feedforward with `NO_PRESLIDING` would switch sign on encoder noise at standstill.
 """
 
 
@@ -47,8 +47,8 @@ class MaxwellSlip:
     """M Maxwell-slip operators per joint; input the motor angle, output the normalised hysteresis H in [−1, 1].
 
     `step(theta)` takes one sample (n,) rad and returns H (n,); `run(theta)` takes (N, n) from the present state on, and
-    returns (N, n). For n = 1 a scalar and (N,) are accepted too. Deformation counts from the first sample after
-    `reset`.
+    returns (N, n). For n = 1 a scalar and (N,) are accepted too. The operators are undeformed at the first
+    sample after `reset`.
 
     Parameters
     ----------
@@ -56,16 +56,15 @@ class MaxwellSlip:
         n.
     presliding
         𝓑(θ) > 0 [rad], the deformation at which the last operator slips: a number, (n,), or a PeriodicMap (stacked for
-        n joints). [M6] uses half the backlash of the joint; as a length of the friction it need not equal that of the
-        play.
+        n joints). [M6] uses half the backlash of the joint, but the two lengths may differ.
     operators
         M ≥ 1.
     r_Delta, r_k
         exponents of the polynomial laws [M6 eq 17-18]; the defaults are the paper's.
     limits
-        Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M; None: the law for Δ.
+        Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M; None: the polynomial law with `r_Delta`.
     stiffness
-        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1; None: the law for k.
+        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1; None: the polynomial law with `r_k`.
     kinematic_error
         θ̃(θ) [rad], subtracted from the input; None: none.
 
@@ -92,9 +91,9 @@ class MaxwellSlip:
                 f'MaxwellSlip: expected joints >= 1 and operators >= 1, found {joints} and {operators}'
             )
         self.joints = int(joints)
-        self._laws = {'r_Delta': float(r_Delta)} if limits is None else {}
+        self._exponents = {'r_Delta': float(r_Delta)} if limits is None else {}
         if stiffness is None:
-            self._laws['r_k'] = float(r_k)
+            self._exponents['r_k'] = float(r_k)
         given = (
             polynomial_limits(operators, r_Delta) if limits is None else np.atleast_1d(np.array(limits, dtype=float))
         )
@@ -130,7 +129,7 @@ class MaxwellSlip:
         self._tables = tables.array()
 
     def write_constants(self, joints: Record, tables: Tables) -> None:
-        """Write operators, presliding length [rad] and kinematic error [rad] into constants.
+        """Write operators, presliding length [rad] and kinematic error [rad] into the constants of the joints.
 
         Parameters
         ----------
@@ -141,7 +140,7 @@ class MaxwellSlip:
         """
         joints['operators'] = self.operators
         share = self.stiffness * self.limits
-        joints['slip'] = [tables.add([*own, *part]) for own, part in zip(self.limits, share, strict=True)]
+        joints['slip'] = [tables.add([*limits, *part]) for limits, part in zip(self.limits, share, strict=True)]
         joints['presliding'] = self.presliding.records(tables)
         if self.kinematic_error is not None:
             joints['error'] = self.kinematic_error.records(tables)
@@ -175,9 +174,9 @@ class MaxwellSlip:
         self._slider = np.broadcast_to(given, self.limits.shape).copy()
 
     def reset(self, theta: ArrayLike | None = None, direction: ArrayLike = 0.0) -> None:
-        """Forget the past: no deformation at θ (n,) rad, or full slip in `direction` (±1 per joint).
+        """Restart at θ (n,) rad: undeformed (`direction` 0) or in full slip in `direction` ±1 of each joint.
 
-        θ None waits for the first sample.
+        θ None: restart at the first sample.
         """
         self._slider, self._output = np.full(self.limits.shape, np.nan), np.zeros(self.joints)
         if theta is not None:
@@ -188,7 +187,7 @@ class MaxwellSlip:
             self._output = self._advance(given[None])[0]
 
     def copy(self) -> MaxwellSlip:
-        """Return an independent twin: the same parameters, its own state."""
+        """Return a copy with the same parameters and a state that advances independently."""
         twin = object.__new__(MaxwellSlip)
         twin.__dict__.update(self.__dict__)
         twin._slider, twin._output = self._slider.copy(), self._output.copy()
@@ -205,7 +204,7 @@ class MaxwellSlip:
     def run(self, theta: ArrayLike) -> FloatArray:
         """Take a recording θ (N, n) rad, return H (N, n).
 
-        Starts from the present state, and leaves the state of the last sample.
+        Starts from the present state; the state is then that of the last sample.
         """
         given = np.asarray(theta, dtype=float)
         return self._advance(self._recording(given)).reshape(given.shape)
@@ -213,7 +212,7 @@ class MaxwellSlip:
     def relative_deformation(self, theta: ArrayLike) -> FloatArray:
         """Take a recording θ (N, n) rad like `run`, return δ_i/(𝓑 Δ_i), (N, n, M) in [−1, 1].
 
-        The regressor of the operators' stiffness.
+        H is their sum with the weights k_i Δ_i, so they are the regressor of these weights.
         """
         rows = self._recording(np.asarray(theta, dtype=float))
         out = np.empty((*rows.shape, self.operators))
@@ -237,14 +236,14 @@ class MaxwellSlip:
         return out
 
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
-        """Plain document of one joint.
+        """Return the document of one joint, as `from_dicts` reads it.
 
-        The number of operators and the exponents of the laws, or limits and stiffness; and the presliding length.
+        It has the number of operators, the presliding length, and the exponents of the laws or limits and stiffness.
         """
-        document: dict[str, Any] = {'operators': self.operators, **self._laws}
-        if 'r_Delta' not in self._laws:
+        document: dict[str, Any] = {'operators': self.operators, **self._exponents}
+        if 'r_Delta' not in self._exponents:
             document['limits'] = self.limits[joint].tolist()
-        if 'r_k' not in self._laws:
+        if 'r_k' not in self._exponents:
             document['stiffness'] = self.stiffness[joint].tolist()
         return document | {'presliding': self.presliding.to_dict(joint)}
 
@@ -266,7 +265,7 @@ class MaxwellSlip:
         JointDynamicsError
             For an unknown or missing field, and where joints have different numbers of operators.
         """
-        limits, stiffness, presliding, laws = operators_of(documents)
+        limits, stiffness, presliding, exponents = operators_of(documents)
         slip = cls(
             len(documents),
             presliding,
@@ -274,6 +273,6 @@ class MaxwellSlip:
             stiffness=stiffness,
             kinematic_error=None if kinematic_error is None else PeriodicMap.stack(list(kinematic_error)),
         )
-        if laws is not None:
-            slip._laws = laws
+        if exponents is not None:
+            slip._exponents = exponents
         return slip

@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Checks of plausibility: impossible recordings are refused, odd ones noted.
+"""Checks of plausibility: recordings with impossible values are refused, other oddities are noted.
 
 A flipped bit, a wrong unit or a jumping encoder leads to values that no joint can have. A flip in the last digits of a
-number is not visible. The bounds are far from anything that joints do, so that no real recording is refused:
+number is not detected. The bounds are wide, so that no real recording is refused. A value is impossible if it is
 
-- orders of magnitude beyond the robot's limits, or, without limits, beyond any arm;
-- a position that leaves its neighbours faster than any drive accelerates;
-- a speed or torque ten times its ordinary size for one sample.
+- orders of magnitude beyond the robot's limits, or, without limits, beyond those of any arm;
+- a position farther from its two neighbours than any drive moves a joint within a sample;
+- a speed or torque of one sample that deviates by ten times the ordinary magnitude.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
 
 Array = FloatArray
-#: Quantity -> its unit (of a joint that slides: m for rad, N for N·m), and the largest magnitude of any arm's joint. A
-#: multi-turn joint may count a thousand turns.
+#: Quantity -> its unit (prismatic joints: m for rad, N for N·m) and its largest magnitude in any arm. The positions
+#: leave room for multi-turn joints of a thousand turns.
 _QUANTITIES = {
     'q': ('rad', 1e4),
     'theta': ('rad', 1e4),
@@ -51,19 +51,19 @@ _QUANTITIES = {
 UNIT = {quantity: unit for quantity, (unit, _) in _QUANTITIES.items()}
 ANY_ARM = {quantity: largest for quantity, (_, largest) in _QUANTITIES.items()}
 POSITION = ('q', 'theta', 'motor_position')
-ORDERS = 100.0  # times the robot's limit, largest plausible value; limits in URDFs are often placeholders
-ACCELERATION = 2000.0  # rad/s², beyond any joint of an arm
+ORDERS = 100.0  # largest plausible value, in limits of the robot; limits in URDFs are often placeholders
+ACCELERATION = 2000.0  # rad/s², more than any joint of an arm reaches
 RESOLUTION = 1e-3  # rad, step of the coarsest encoder
-AMONG = 0.99  # quantile of the deviations from the neighbours' mean that gives the ordinary deviation
-TIMES = 20.0  # ordinary deviations, largest of a plausible sample
-MAX_TIMES_USUAL = 10.0  # times the ordinary magnitude of a speed or torque, largest deviation of one sample
-REPEATED = 2.5  # steps by which repeated samples may displace a position
-NEIGHBOURS = 5  # samples on each side that give the length of a step
-NO_EFFORT = 1e-6  # N·m (N, A), below the resolution of any sensor; a signal within it of its mean is constant
-ROUNDING = 1e-9  # share of a signal's magnitude, of the rounding in its computation
+AMONG = 0.99  # quantile of the deviations from the neighbours' mean, taken as the ordinary deviation
+TIMES = 20.0  # largest plausible deviation, in ordinary deviations
+MAX_TIMES_USUAL = 10.0  # largest plausible deviation of a speed or torque, in its ordinary magnitude
+REPEATED = 2.5  # displacement of a position by lost or repeated samples, in steps (distances per sample)
+NEIGHBOURS = 5  # samples on each side over which the step is averaged
+NO_EFFORT = 1e-6  # N·m (N, A), largest range of a constant signal; below the resolution of any sensor
+ROUNDING = 1e-9  # rounding error of a computed signal, relative to its magnitude
 STILL = 1e-9  # rad (m) and rad/s (m/s), largest change of a constant position or speed
-FEWEST = 20  # samples, least that define the ordinary
-CONTRADICTION = 0.5  # share of the distances over WINDOW; with a wrong unit, sign or order speeds are off by 1 and more
+FEWEST = 20  # smallest number of samples from which ordinary values are computed
+CONTRADICTION = 0.5  # smallest relative error of contradicting speeds; a wrong unit, sign or order makes 1 or more
 WINDOW = 0.1  # s, over which speeds are integrated
 MOVES = 0.005  # rad, rms distance over WINDOW of a moving joint
 NEEDS_EFFORT = 0.01  # rad (m), distance beyond which a joint needs a changing torque
@@ -74,12 +74,12 @@ Oddity = tuple[int, str]
 
 
 def constant_efforts(values: Array) -> BoolArray:
-    """Return which torques or currents (N, n) [N·m or A] are constant, (n,): within what a sensor resolves."""
+    """Return which torques or currents (N, n) [N·m or A] are constant to the resolution of a sensor, (n,)."""
     return np.asarray(np.ptp(values, axis=0) <= np.maximum(NO_EFFORT, ROUNDING * np.abs(values).max(axis=0)))
 
 
 def bounds(quantity: str, n: int, limits: JointLimits | None = None) -> Array:
-    """Return the largest plausible magnitude (n,) of `quantity` of n joints, by their `limits`, else for any arm."""
+    """Return the largest plausible magnitude (n,) of `quantity` of n joints, by their `limits` or else for any arm."""
     greatest = np.full(n, ANY_ARM[quantity])
     if limits is None or quantity not in ('q', 'theta', 'dq', 'dtheta', 'tau', 'load_torque'):
         return greatest
@@ -89,7 +89,7 @@ def bounds(quantity: str, n: int, limits: JointLimits | None = None) -> Array:
 
 
 def note_of(name: str, signals: Sequence[str], odd: Oddity | None, implausible: str) -> list[str]:
-    """Return the note on an odd value of one of these signals, in a list, or refuse it where `implausible` says so."""
+    """Return the note on an odd value of one of these signals as a list; raise if `implausible` is 'refuse'."""
     if odd is None:
         return []
     note = f'{signals[odd[0]]} {odd[1]}'
@@ -101,7 +101,7 @@ def note_of(name: str, signals: Sequence[str], odd: Oddity | None, implausible: 
 
 
 def beyond(quantity: str, time: Array, values: Array, limit: Array) -> Oddity | None:
-    """Return the first of the values (K, n) whose magnitude is beyond `limit` (n,), None where there is none."""
+    """Return the first of the values (K, n) whose magnitude exceeds `limit` (n,), or None."""
     wrong = np.abs(values) > limit
     if not wrong.any():
         return None
@@ -111,7 +111,7 @@ def beyond(quantity: str, time: Array, values: Array, limit: Array) -> Oddity | 
 
 
 def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
-    """Return the worst of the values (K, n) that jump away from their two neighbours, None where there is none."""
+    """Return the value (K, n) that deviates most from its two neighbours, or None if every deviation is plausible."""
     if len(time) < FEWEST or quantity == 'temperature':
         return None
     before, after = np.diff(time)[:-1], np.diff(time)[1:]
@@ -121,33 +121,34 @@ def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
     # One column at a time: a long recording would fill the memory with intermediate arrays.
     for column, x in enumerate(values.T):
         with np.errstate(over='ignore', invalid='ignore'):
-            off = np.abs(x[1:-1] - (after * x[:-2] + before * x[2:]) / (before + after))
-        # a few damaged samples, three deviations each, are not ordinary
-        among = max(0.0, min(AMONG, 1 - 12 / len(off)))
-        usual = TIMES * np.quantile(off, among)
+            deviation = np.abs(x[1:-1] - (after * x[:-2] + before * x[2:]) / (before + after))
+        # Excludes at least 12 deviations: four damaged samples, each with its two neighbours.
+        quantile = max(0.0, min(AMONG, 1 - 12 / len(deviation)))
+        tolerance = TIMES * np.quantile(deviation, quantile)
         if quantity in POSITION:
-            # a sample that the driver lost or repeated while the joint moved; the distances around show how fast
+            # Allow for a sample that the driver lost or repeated in motion: a few steps at the speed around it.
             ends = np.pad(x, NEIGHBOURS, mode='edge')
             distance = np.abs(ends[2 * NEIGHBOURS :] - ends[: -2 * NEIGHBOURS])[1:-1] / (2 * NEIGHBOURS)
-            allowed = np.maximum(usual, reach) + REPEATED * distance
+            allowed = np.maximum(tolerance, reach) + REPEATED * distance
         else:
             size = np.abs(x)
             ends = np.pad(size, 1, mode='edge')
             around = np.max([ends[:-4], ends[1:-3], ends[3:-1], ends[4:]], axis=0)
-            level = np.maximum(np.quantile(size, among), around)
-            allowed = np.where(level > 0, np.maximum(MAX_TIMES_USUAL * level, usual), np.inf)
-        row = int(np.argmax(off / allowed))
-        if off[row] > worst[0] * allowed[row]:
+            level = np.maximum(np.quantile(size, quantile), around)
+            allowed = np.where(level > 0, np.maximum(MAX_TIMES_USUAL * level, tolerance), np.inf)
+        row = int(np.argmax(deviation / allowed))
+        if deviation[row] > worst[0] * allowed[row]:
             found = (
-                f'{x[row + 1]:.6g} {UNIT[quantity]} between {x[row]:.6g} and {x[row + 2]:.6g}, off by {off[row]:.3g}'
+                f'{x[row + 1]:.6g} {UNIT[quantity]} between {x[row]:.6g} and {x[row + 2]:.6g},'
+                f' off by {deviation[row]:.3g}'
             )
             text = f'at {time[row + 1]:.6g} s is implausible: {found}, expected at most {allowed[row]:.3g}'
-            worst = float(off[row] / allowed[row]), (column, text)
+            worst = float(deviation[row] / allowed[row]), (column, text)
     return worst[1]
 
 
 def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int, float]]:
-    """Return (column, share) of the joints whose integrated speeds do not match their positions.
+    """Return (column, relative error) of the joints whose integrated speeds do not match their positions.
 
     Speeds (N, n) rad/s, positions (N, n) rad, uniform `time` (N,) s.
     """
@@ -175,8 +176,8 @@ def check_signals(
 ) -> tuple[dict[str, Array], list[str]]:
     """Return the usable arrays of a recording, and notes on oddities in them.
 
-    A joint that stands still or has a constant torque is noted. Impossible values are refused; with `implausible`
-    'note' they are only noted.
+    Joints that never move and constant torques of joints at rest are noted. Impossible values are refused, or noted if
+    `implausible` is 'note'.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def check_signals(
     arrays
         quantity -> (N, n), on the joint side, `q` among them.
     without_torque
-        joints whose torque and current are not known, and not checked.
+        joints whose torque and current are unknown; they are not checked.
     limits
         of the joints, where the robot is known.
 

@@ -23,8 +23,8 @@ from joint_dynamics.report.figure import Series as Drawn
 from joint_dynamics.report.html import Report
 from joint_dynamics.trend import QUANTITIES, Series, Trend
 
-MAX_FIGURES = 60  # most significant series that are drawn; the table has all
-UNCHANGED_FIGURES = 12  # series that are drawn where none is significant
+MAX_FIGURES = 60  # largest number of significant series drawn; the table has all
+UNCHANGED_FIGURES = 12  # series drawn if no slope is significant
 DEVIATIONS = 2.0  # half length of the whiskers, in standard deviations
 
 
@@ -52,7 +52,7 @@ def trend_report(result: Trend, folder: str) -> Report:
     if changed:
         report.add_table(
             ['robot', 'joint', 'quantity', 'unit', 'first', 'last', 'change, %', 'slope per day', '±'],
-            [[*cells, QUANTITIES[cells[2]], *numbers] for cells, *numbers in map(slope_cells, changed)],
+            [[*names, QUANTITIES[names[2]], *numbers] for names, *numbers in map(slope_cells, changed)],
             'Every significant slope; `trend.csv` has all runs',
         )
     if result.left_out:
@@ -62,7 +62,7 @@ def trend_report(result: Trend, folder: str) -> Report:
 
 
 def slope_cells(series: Series) -> tuple[tuple[str, str, str], float, float, float | None, float, float]:
-    """Return names, value at first and last run, change in percent, slope per day and its deviation."""
+    """Return (robot, joint, quantity), line at first and last run, change in percent, slope per day, its deviation."""
     slope = series.slope
     assert slope is not None
     names = series.robot, series.joint, series.quantity
