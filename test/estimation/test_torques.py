@@ -107,7 +107,7 @@ class WrittenPlay:
         return self.motion, slack, spread * width + self.step + 2.0 * max(shares) * self.deviation
 
 
-LIMIT, DEVIATION = np.array([150.0, 250.0]), np.array([0.0, 3e-4])
+LIMITS, DEVIATION = np.array([150.0, 250.0]), np.array([0.0, 3e-4])
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def motion():
 @pytest.mark.parametrize(('shares', 'lag'), [((0.5, 0.5), 0.1), ((0.9, 0.1), 0.04), ((0.0, 1.0), 0.3)])
 def test_lost_motion_by_the_formulas(motion, shares, lag):
     parts = {'load_shares': shares, 'load_lag': np.full(2, lag)}
-    lost = Lost(2, backlash, LIMIT, PERIOD, backlash_deviation=DEVIATION, **parts)
-    joints = [WrittenPlay(shares, *part) for part in zip(LIMIT, (lag, lag), DEVIATION, strict=True)]
+    lost = Lost(2, backlash, LIMITS, PERIOD, backlash_deviation=DEVIATION, **parts)
+    joints = [WrittenPlay(shares, *part) for part in zip(LIMITS, (lag, lag), DEVIATION, strict=True)]
     for theta, load in zip(*motion, strict=True):
         lost.update(theta, load)
         each = zip(joints, theta, load, backlash(theta), strict=True)
@@ -132,20 +132,20 @@ def test_lost_motion_by_the_formulas(motion, shares, lag):
 
 
 def test_a_period_beyond_the_memory_takes_the_load_itself(motion):
-    lost = Lost(2, backlash, LIMIT, 1.0)
+    lost = Lost(2, backlash, LIMITS, 1.0)
     for theta, load in zip(*(part[::200] for part in motion), strict=True):
         lost.update(theta, load)
-    expected = backlash(motion[0][400]) * left((0.5, 0.5), LIMIT, motion[1][400])
+    expected = backlash(motion[0][400]) * left((0.5, 0.5), LIMITS, motion[1][400])
     np.testing.assert_allclose(lost.slack, expected, rtol=1e-12)
 
 
 def test_before_the_first_sample_it_may_be_anywhere_in_any_play(motion):
-    lost = Lost(2, backlash, LIMIT, PERIOD, backlash_deviation=DEVIATION)
-    assert np.all(lost.uncertainty > 0.1) and not Lost(2, None, LIMIT, PERIOD).uncertainty.any()
+    lost = Lost(2, backlash, LIMITS, PERIOD, backlash_deviation=DEVIATION)
+    assert np.all(lost.uncertainty > 0.1) and not Lost(2, None, LIMITS, PERIOD).uncertainty.any()
     theta, load = motion[0][0], motion[1][0]
     lost.update(theta, load)
     np.testing.assert_array_equal(lost.motion, 0.0)
-    unknown = 2.0 * DEVIATION * left((0.5, 0.5), LIMIT, load)
+    unknown = 2.0 * DEVIATION * left((0.5, 0.5), LIMITS, load)
     np.testing.assert_allclose(lost.uncertainty, backlash(theta) + unknown, rtol=1e-12)
 
 
