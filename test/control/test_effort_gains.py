@@ -15,8 +15,10 @@
 """Gains from the model are stable in every posture, late by a period too, of rigid and of flexible arms."""
 
 import math
+import re
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -245,6 +247,13 @@ def test_a_link_inertia_below_zero_is_replaced_by_the_robot_file(robot, flexible
     expected = effort_gains(flexible, PERIOD, joints=elastic_joints(flexible))
     np.testing.assert_allclose(found.p, expected.p, rtol=0.02)
     np.testing.assert_allclose(found.d, expected.d, rtol=0.02)
+
+
+def test_flexible_links_without_inertia_are_refused(flexible):
+    text = re.sub(r'(mass value|i[xyz]{2})="[^"]*"', r'\1="0"', Path(ur5e_urdf()).read_text(encoding='utf-8'))
+    massless = Arm(RobotModel.from_urdf(text), rotor_inertia=ROTORS, stiffness=flexible.stiffness)
+    with pytest.raises(JointDynamicsError):
+        elastic_joints(massless)
 
 
 def test_joints_without_any_damping_are_refused(flexible):

@@ -107,7 +107,8 @@ class WrittenPlay:
         return self.motion, slack, spread * width + self.step + 2.0 * max(shares) * self.deviation
 
 
-LIMITS, DEVIATION = np.array([150.0, 250.0]), np.array([0.0, 3e-4])
+LIMITS = np.array([150.0, 250.0])  # N·m
+DEVIATION = np.array([0.0, 3e-4])  # rad
 
 
 @pytest.fixture

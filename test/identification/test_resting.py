@@ -14,14 +14,12 @@
 
 """Joints at rest: their rest torque, the band of their Coulomb level, and the share of samples within it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.observations import SLIPPED, not_slipped, rest_intervals
+from joint_dynamics.identification.observations import rest_intervals
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.validate import judge_description, resting_summary
 from joint_dynamics.recording import Recording
@@ -99,20 +97,6 @@ def test_headline_residual_leaves_resting_joints_out():
         [[1.0, 1.0], [0.0, 1.0]], np.array([[0.5, 0.5], [50.0, 0.5]]), np.array([[np.nan] * 2, [2.0, np.nan]])
     )
     assert overall_residual([moving], moving=True)[1] == pytest.approx(10.0)
-
-
-def test_a_joint_has_slipped_once_it_has_moved_far_enough(observed):
-    run = observed(1, 200)
-    theta = np.zeros((200, 2))
-    theta[50:, 0] = -1.01 * SLIPPED
-    theta[100:, 0] = 0.0
-    theta[120:, 1] = 0.99 * SLIPPED
-    theta[150:, 1] = 1.01 * SLIPPED
-    moved = replace(run, theta=theta + np.array([0.7, -2.0]))
-    found = not_slipped(moved)
-    np.testing.assert_array_equal(found, np.arange(200) < np.array([[50], [150]]))
-    thinned = observed(1, 200, factor=4)
-    np.testing.assert_array_equal(not_slipped(replace(thinned, theta=moved.theta)), found[:, thinned.kept])
 
 
 def test_rest_intervals_are_runs_of_rest():

@@ -49,7 +49,6 @@ QUIET = (
     '--hide-scrollbars',
 )  # fmt: skip
 LIGHT = 'light'
-DARK = 'dark'
 #: s; what takes longer does not come.
 PATIENCE = 120.0
 

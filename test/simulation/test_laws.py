@@ -51,7 +51,8 @@ from joint_dynamics.simulation.transmission import (
 _spec = importlib.util.spec_from_file_location('drawn_laws', Path(__file__).with_name('drawn_laws.py'))
 drawn_laws = sys.modules['drawn_laws'] = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(drawn_laws)
-FORMS, Laws = drawn_laws.FORMS, drawn_laws.Laws
+FORMS = drawn_laws.FORMS
+Laws = drawn_laws.Laws
 EFFORT = np.array([150.0, 150.0, 150.0, 28.0, 28.0, 28.0])
 OTHERS = [(name, form) for name, forms in FORMS.items() for form in forms[1:]]
 

@@ -112,10 +112,18 @@ class SampledArm:
 def link_bodies(arm: Arm) -> RigidBody:
     """Return the links of a flexible arm: those of the robot file where the described ones are not positive.
 
-    Behind a large rotor the inertia of a small link is hardly identifiable, and its estimate may be below 0.
+    Behind a large rotor the inertia of a small link is hardly identifiable, and its estimate may be below 0. The
+    payload is the described one. Raises JointDynamicsError where the links of the robot file are not positive either.
     """
-    links = np.array([arm.rigid.mass_matrix(q) for q in _postures(arm, POSTURES)])
-    return arm.rigid if np.linalg.eigvalsh(links).min() > 0 else Arm(arm.robot).rigid
+    postures = _postures(arm, POSTURES)
+    for rigid in (arm.rigid, Arm(arm.robot).carrying(arm.payload).rigid):
+        smallest = float(np.linalg.eigvalsh([rigid.mass_matrix(q) for q in postures]).min())
+        if smallest > 0:
+            return rigid
+    raise JointDynamicsError(
+        'gains: expected links with a positive inertia matrix in the description or the robot file, found a smallest '
+        f'eigenvalue of {smallest:.3g} kg·m² in the robot file; correct its inertials'
+    )
 
 
 def elastic_joints(arm: Arm) -> tuple[ElasticJoints, ...]:

@@ -40,7 +40,6 @@ HIGHEST_MOTION = 60.0  # Hz, no arm moves faster; velocity power above is noise 
 BELOW_NYQUIST = 0.4  # share of the sampling rate that an automatic cut-off has at most; a filter needs room to fall
 CHIRP_COST = 6  # cost of a chirp z-transform in real transforms: two complex ones of the signal, one of the chirp
 REST_SPEED = 0.01  # rad/s (m/s), speed below which a joint counts as resting
-SLIPPED = 0.01  # rad, distance after which a joint has slipped: several times the widest presliding
 SHARE = 0.5  # share of the filter's window in which a joint rests, above which its row counts as resting
 ABOVE = 1.5  # lowest frequency of the noise estimate over the parallel cut-off: the filter's slope ends there
 
@@ -291,9 +290,3 @@ def stays(observation: Observation, speed: float) -> BoolArray:
             for stay in rest_intervals(column):
                 column[stay] = stay.stop - stay.start >= shortest
     return np.asarray(still)
-
-
-def not_slipped(observation: Observation) -> BoolArray:
-    """Return at which kept samples a joint has not yet moved by `SLIPPED` since its recording began, (n, K) bool."""
-    moved = np.abs(observation.theta - observation.theta[0]) > SLIPPED
-    return np.asarray(~np.maximum.accumulate(moved, axis=0)[observation.kept].T)

@@ -43,8 +43,9 @@ RETURN = 3.0  # ratio of the distances to the sample before and to the nearest o
 FEW = 0.003  # share of samples, above which positions are contradictory; fewer are damaged samples
 DAMAGED = 4  # samples at least, as many as `plausibility.jump` names
 JOINTS = 2  # joints that leave at once, of several; an encoder by itself jumps alone
-MOST = 0.5  # the same of speeds and torques, whose noise leaves and returns by itself, and of samples under one stamp,
-# some of which a clock that stands still for a moment (simulated time on a busy machine) also makes
+# Share of the repeated stamps, and of all speeds and torques, above which samples are contradictory. Noise leaves and
+# returns by itself, and a simulated clock that stands still repeats stamps.
+MOST = 0.5
 
 
 @dataclass(frozen=True)
